@@ -58,10 +58,10 @@ def check_fit() -> None:
             **options,
         )
         assert "portable" in str(zoo.describe(model))
-        given = {"token_ids": IDS, "char_ids": CHARACTERS} if options else IDS
-        losses = model.fit(given, LABELS, epochs=30, verbose=0).history["loss"]
+        inputs = {"token_ids": IDS, "char_ids": CHARACTERS} if options else IDS
+        losses = model.fit(inputs, LABELS, epochs=30, verbose=0).history["loss"]
         assert losses[-1] < 0.1 * losses[0]
-        assert model.predict(given, verbose=0).argmax(axis=1).tolist() == LABELS.tolist()
+        assert model.predict(inputs, verbose=0).argmax(axis=1).tolist() == LABELS.tolist()
 
 
 def check_refusals(backend: str, bundle: Path) -> None:
@@ -98,8 +98,8 @@ def check_optimizers() -> None:
             model.fit(np.array([[1.0, 2.0]]), np.ones((1, 1)), epochs=3, verbose=0)
             trained.append(model.get_weights())
         assert np.abs(trained[0][0] - 1).max() > 0.01
-        for found, wanted in zip(*trained, strict=True):
-            np.testing.assert_allclose(found, wanted, atol=1e-6)
+        for actual, expected in zip(*trained, strict=True):
+            np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Loss:
         self._function, self._traced = of_values, traced(of_values)
         self._of_arrays, self._weights = function, weights
 
-    def moved(self, i: int, difference: Any) -> float:
+    def loss_after(self, i: int, difference: Any) -> float:
         """Return the loss where ``difference`` is added to value ``i`` of the arguments and weights."""
         values = list(self.values)
         values[i] = values[i] + ops.convert_to_tensor(difference, values[i].dtype)
@@ -74,7 +74,7 @@ class Loss:
     def difference(self, i: int, direction: np.ndarray) -> float:
         """Return the slope of the loss along a direction of value ``i``, from two values of the loss."""
         step = (1e-5 if BACKEND == "tensorflow" else 1e-2) / np.linalg.norm(direction)
-        return (self.moved(i, step * direction) - self.moved(i, -step * direction)) / (2 * step)
+        return (self.loss_after(i, step * direction) - self.loss_after(i, -step * direction)) / (2 * step)
 
     def gradients(self) -> list[np.ndarray]:
         """Return the gradients of the arguments, then of the weights."""
@@ -87,11 +87,11 @@ class Loss:
                     loss = self._of_arrays(*arrays)
                 return tape.gradient(loss, [*arrays, *(weight.value for weight in self._weights)])
 
-            found = run(self.values[: len(self.values) - len(self._weights)])
+            gradients = run(self.values[: len(self.values) - len(self._weights)])
         elif BACKEND == "jax":
-            found = jax.jit(jax.grad(self._function))(self.values)
+            gradients = jax.jit(jax.grad(self._function))(self.values)
         else:
             with torch.enable_grad():
                 values = [value.detach().requires_grad_() for value in self.values]
-                found = torch.autograd.grad(self._function(values), values)
-        return [numpy(ops.convert_to_tensor(gradient)) for gradient in found]
+                gradients = torch.autograd.grad(self._function(values), values)
+        return [numpy(ops.convert_to_tensor(gradient)) for gradient in gradients]

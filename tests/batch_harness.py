@@ -12,7 +12,7 @@ TEXTS = ["The film was n't good", "", "It's a very LONG café , very very long",
 def exports(folder: Path) -> dict:
     """Write ONNX exports of two untrained bundles; return each folder and its bundle, by model."""
     bundles = {name: bundle(name) for name in ("bilstm", "bilstm_tagger")}
-    return {name: (one.export(folder / name, format="onnx"), one) for name, one in bundles.items()}
+    return {name: (bundle.export(folder / name, format="onnx"), bundle) for name, bundle in bundles.items()}
 
 
 def predict(model, source, output, *arguments, **options):
@@ -22,8 +22,8 @@ def predict(model, source, output, *arguments, **options):
 
 def lines_of(output: Path, kind: str = "part") -> list[dict]:
     """The JSON lines of all shards of a kind, in order."""
-    found = sorted(output.glob(f"{kind}-*.jsonl"))
-    return [json.loads(line) for path in found for line in path.read_text(encoding="utf-8").splitlines()]
+    paths = sorted(output.glob(f"{kind}-*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def left_in(folder: Path) -> list[str]:

@@ -47,8 +47,8 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
     config = {"task": task.name, "model": name, "arguments": arguments, "text": text}
     config |= {"training": {"dataset": "none", "seed": 1}, "versions": {}}
     history = pd.DataFrame({**HISTORY, task.measure: 0.5, f"val_{task.measure}": 0.5})
-    made: Bundle = task.bundle_class(zoo.build(name, **arguments), config, vocabulary, labels, {}, history)
-    return made
+    new_bundle: Bundle = task.bundle_class(zoo.build(name, **arguments), config, vocabulary, labels, {}, history)
+    return new_bundle
 
 
 def written_sizes(folder: Path) -> list[int]:

@@ -9,10 +9,10 @@ def small_model():
 
 
 def checkpoint(folder, model=None, **options):
-    found = Checkpoint(folder, {"seed": 1}, 3, monitor="val_accuracy", **options)
+    saved_state = Checkpoint(folder, {"seed": 1}, 3, monitor="val_accuracy", **options)
     if model is not None:
-        found.set_model(model)
-    return found
+        saved_state.set_model(model)
+    return saved_state
 
 
 def a_batch(running, number, steps=9):

@@ -61,7 +61,7 @@ def _quick_pictures() -> Iterator[Callable[..., None]]:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch, _quick_pictures: Callable[..., None]) -> None:
+def real_pictures(monkeypatch: pytest.MonkeyPatch, _quick_pictures: Callable[..., None]) -> None:
     """Draw pictures, for the tests that look at them."""
     if importlib.util.find_spec("matplotlib") is not None:
         monkeypatch.setattr("matplotlib.figure.Figure.savefig", _quick_pictures)

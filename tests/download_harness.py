@@ -30,8 +30,8 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
-        wanted = self.headers.get("Range")
-        server.ranges.append(wanted)
+        byte_range = self.headers.get("Range")
+        server.ranges.append(byte_range)
         if server.statuses and (status := server.statuses.pop(0)) != 200:
             self.send_error(status)
             return
@@ -40,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", server.location)
             self.end_headers()
             return
-        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.honours_ranges else 0
+        start = int(re.fullmatch(r"bytes=(\d+)-", byte_range)[1]) if byte_range and server.honours_ranges else 0
         if start >= len(CONTENT):
             self.send_error(416)
             return

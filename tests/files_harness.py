@@ -21,8 +21,8 @@ def names(folder):
 
 def content(folder):
     """The bytes of every file in a folder, by its path there."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    file_paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in file_paths}
 
 
 @contextlib.contextmanager
@@ -32,10 +32,10 @@ def mounted(folder, kind):
     source.mkdir()
     options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "none"]
     try:
-        made = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
+        is_mounted = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
     except FileNotFoundError:
-        made = False
-    if not made:
+        is_mounted = False
+    if not is_mounted:
         pytest.skip("needs the right to mount")
     try:
         yield folder

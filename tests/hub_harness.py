@@ -13,18 +13,18 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(ThreadingHTTPServer):
-    """Repositories by name, each a dictionary of files; ``cut`` names a file whose answers break off in the middle."""
+    """Repositories by name, each a dictionary of files. The answer for ``truncated_file`` breaks off."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.repositories, self.branches, self.private, self.asked = {}, [], [], []
-        self.cut, self.status, self.page, self.redirects = "", None, None, False
+        self.repositories, self.branches, self.private, self.requests = {}, [], [], []
+        self.truncated_file, self.status, self.page, self.redirects = "", None, None, False
         self.sizes = {}  # by file, in place of the right ones
 
-    def put(self, name, folder):
+    def add(self, name, folder):
         self.repositories[name] = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = unquote(urlsplit(self.path).path)
         hub = self.server
-        hub.asked.append((self.command, path, self.headers.get("Authorization")))
+        hub.requests.append((self.command, path, self.headers.get("Authorization")))
         if hub.status is not None:
             return self.answer(hub.status, {"error": "not today"})
         if hub.page is not None:
@@ -52,31 +52,31 @@ class Handler(BaseHTTPRequestHandler):
         if hub.redirects:
             return self.send(302, b"", "text/html", Location=self.path)
         if path == "/api/repos/create":
-            wanted = json.loads(body)
-            name = "/".join(filter(None, [wanted.get("organization"), wanted["name"]]))
-            hub.private.append(bool(wanted.get("private") or wanted.get("visibility") == "private"))
+            request = json.loads(body)
+            name = "/".join(filter(None, [request.get("organization"), request["name"]]))
+            hub.private.append(bool(request.get("private") or request.get("visibility") == "private"))
             hub.repositories.setdefault(name, {})
             return self.answer(200, {"url": f"{hub.url}/{name}"})
         if path == "/api/validate-yaml":
             return self.answer(200, {"errors": [], "warnings": []})
         if path == "/api/whoami-v2":
             return self.answer(200, {"name": "owner", "type": "user"})
-        if found := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-            return self.send_file(*found.groups())
-        found = re.fullmatch(r"/api/models/([^/]+/[^/]+?)(?:/(revision|branch|preupload|commit)/(.+))?", path)
-        if found is None or found[1] not in hub.repositories:
+        if match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            return self.send_file(*match.groups())
+        match = re.fullmatch(r"/api/models/([^/]+/[^/]+?)(?:/(revision|branch|preupload|commit)/(.+))?", path)
+        if match is None or match[1] not in hub.repositories:
             return self.missing("RepoNotFound")
-        return self.of_repository(*found.groups(), body)
+        return self.of_repository(*match.groups(), body)
 
-    def of_repository(self, name, what, revision, body):
+    def of_repository(self, name, action, revision, body):
         hub = self.server
-        if what == "branch":
+        if action == "branch":
             hub.branches.append(revision)
             return self.answer(200, {})
-        if what == "preupload":
+        if action == "preupload":
             files = [{"path": file["path"], "uploadMode": "regular"} for file in json.loads(body)["files"]]
             return self.answer(200, {"files": [{**file, "shouldIgnore": False} for file in files]})
-        if what == "commit":
+        if action == "commit":
             lines = [json.loads(line) for line in body.splitlines()]
             for line in lines:
                 if line["key"] == "file":
@@ -104,8 +104,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data) - start))
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(data[start:] if file != hub.cut else b"")
-            self.close_connection = file == hub.cut
+            self.wfile.write(data[start:] if file != hub.truncated_file else b"")
+            self.close_connection = file == hub.truncated_file
 
     def missing(self, code):
         self.send_response(404)

@@ -78,11 +78,11 @@ def _text_encoder(wiring: str, cell: str = "lstm", directions: int = 2) -> Case:
 
 
 def _skips(name: str, skip: str, **options: Any) -> Case:
-    known = {key: options[key] for key in ("interleave", "gate_inputs", "project_input") if key in options}
+    skip_options = {key: options[key] for key in ("interleave", "gate_inputs", "project_input") if key in options}
     return Case(
         f"skip_bilstm_{name}",
         lambda **kw: layers.SkipBiLSTM(4, 3, skip, **{"forget_bias": 1.0, **options, **kw}),
-        lambda x, n, w: reference.skip_bilstm(x, n, w, skip, options.get("skip_distance", 2), **known),
+        lambda x, n, w: reference.skip_bilstm(x, n, w, skip, options.get("skip_distance", 2), **skip_options),
     )
 
 
@@ -220,7 +220,7 @@ def kernel(case: Case) -> dict[str, str]:
     return {"kernel": "native"} if native else {}
 
 
-def built(case: Case, **kwargs: Any) -> keras.layers.Layer:
+def new_layer(case: Case, **kwargs: Any) -> keras.layers.Layer:
     """The case's layer with random weights (biases and all), so that no term of an equation can hide behind a zero."""
     layer = case.make(**{**kernel(case), **kwargs})
     layer(inputs(), lengths=LENGTHS)
@@ -253,11 +253,11 @@ def save(folder: Path) -> dict[str, np.ndarray]:
     """Save a model of every case, and beside them ``expected.npz``: the models' outputs and gradients, returned."""
     expected = {}
     for case in CASES:
-        one = model(case)
-        one.save(folder / f"{case.name}.keras")
-        found = flat(one([inputs(), LENGTHS]))
-        expected |= {f"{case.name}/{i}": value for i, value in enumerate(found)}
-        gradients = loss(one.layers[-1], inputs()).gradients()
+        network = model(case)
+        network.save(folder / f"{case.name}.keras")
+        outputs = flat(network([inputs(), LENGTHS]))
+        expected |= {f"{case.name}/{i}": value for i, value in enumerate(outputs)}
+        gradients = loss(network.layers[-1], inputs()).gradients()
         expected |= {f"{case.name}/gradient_{i}": value for i, value in enumerate(gradients)}
     np.savez(folder / "expected.npz", **expected)
     return expected
@@ -267,10 +267,10 @@ def compare(folder: Path) -> int:
     """Load every model that ``save`` wrote and compare it with what is beside it; return how many arrays."""
     expected = np.load(folder / "expected.npz")
     for case in CASES:
-        one = keras.saving.load_model(folder / f"{case.name}.keras")
-        for i, value in enumerate(flat(one([inputs(), LENGTHS]))):
+        network = keras.saving.load_model(folder / f"{case.name}.keras")
+        for i, value in enumerate(flat(network([inputs(), LENGTHS]))):
             np.testing.assert_allclose(value, expected[f"{case.name}/{i}"], atol=1e-6)
-        for i, value in enumerate(loss(one.layers[-1], inputs()).gradients()):
+        for i, value in enumerate(loss(network.layers[-1], inputs()).gradients()):
             theirs = expected[f"{case.name}/gradient_{i}"]
             np.testing.assert_allclose(value, theirs, atol=1e-5 * max(1, np.abs(theirs).max()))
     return len(expected.files)
@@ -281,8 +281,8 @@ def graph(model: keras.Model) -> tuple[Callable[..., Any], list[tuple[int | None
     tf = backends.tf
     specs = [tf.TensorSpec((None, None, FEATURES)), tf.TensorSpec((None,), tf.int32)]
     traced = tf.function(lambda *inputs: keras.tree.flatten(model(list(inputs)))).get_concrete_function(*specs)
-    known = [tuple(x.shape) for x in traced.structured_outputs]
-    return lambda inputs: traced(*map(tf.constant, inputs)), known
+    shapes = [tuple(x.shape) for x in traced.structured_outputs]
+    return lambda inputs: traced(*map(tf.constant, inputs)), shapes
 
 
 def trace_other_widths() -> None:

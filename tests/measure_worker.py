@@ -22,5 +22,5 @@ if __name__ == "__main__":
     if behaviour == "error":
         print(json.dumps({"error": ["ValueError", "the weights are wrong"]}), flush=True)
     else:
-        found = {"peak_mb": machine.peak_mb(), "resident_mb": machine.resident_mb(), "texts": len(request["texts"])}
-        print(json.dumps({"result": {**found, "keras": os.environ.get("TF_CPP_MIN_LOG_LEVEL")}}), flush=True)
+        row = {"peak_mb": machine.peak_mb(), "resident_mb": machine.resident_mb(), "texts": len(request["texts"])}
+        print(json.dumps({"result": {**row, "keras": os.environ.get("TF_CPP_MIN_LOG_LEVEL")}}), flush=True)

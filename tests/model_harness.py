@@ -93,10 +93,10 @@ class Case:
     """A registered model with some of its arguments, as pairs."""
 
     name: str
-    chosen: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return "-".join([self.name, *(f"{argument}={value}" for argument, value in self.chosen)])
+        return "-".join([self.name, *(f"{argument}={value}" for argument, value in self.options)])
 
     @property
     def task(self) -> str:
@@ -105,13 +105,13 @@ class Case:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments that it is built with, of those that the case names or that are small."""
-        return {**tiny_arguments(self.name), **dict(self.chosen)}
+        return {**tiny_arguments(self.name), **dict(self.options)}
 
     @property
     def rates(self) -> list[str]:
         """Its rates of dropout."""
-        known = registry.entry(self.name).arguments.items()
-        return [argument for argument, value in known if argument.endswith("dropout") and isinstance(value, float)]
+        arguments = registry.entry(self.name).arguments.items()
+        return [argument for argument, value in arguments if argument.endswith("dropout") and isinstance(value, float)]
 
     def build(self, **arguments: Any) -> keras.Model:
         """The model, which drops nothing unless told to."""
@@ -119,8 +119,8 @@ class Case:
 
     def accepted(self, **arguments: Any) -> dict[str, Any]:
         """Those of the arguments that the model takes."""
-        known = registry.entry(self.name).arguments
-        return {argument: value for argument, value in arguments.items() if argument in known}
+        signature = registry.entry(self.name).arguments
+        return {argument: value for argument, value in arguments.items() if argument in signature}
 
 
 CASES = [Case(name) for name in zoo.list_models()]
@@ -171,8 +171,8 @@ def ids(batch: int = 5, time: int = TIME, seed: int = 0) -> np.ndarray:
 
 def given_lengths(lengths: Sequence[int], time: int = TIME, seed: int = 0) -> np.ndarray:
     """Right-padded ids of rows of these lengths."""
-    drawn = np.random.default_rng(seed).integers(1, VOCABULARY, (len(lengths), time))
-    return np.where(np.arange(time) < np.asarray(lengths)[:, None], drawn, 0).astype(np.int32)
+    token_ids = np.random.default_rng(seed).integers(1, VOCABULARY, (len(lengths), time))
+    return np.where(np.arange(time) < np.asarray(lengths)[:, None], token_ids, 0).astype(np.int32)
 
 
 def labels(batch: int = 5) -> np.ndarray:
@@ -191,19 +191,19 @@ def features(token_ids: np.ndarray, names: Sequence[str], seed: int = 0) -> dict
     rng = np.random.default_rng(seed + 1)
     real = token_ids > 0
     characters = real[..., None]
-    drawn = {
+    arrays = {
         "token_ids": token_ids,
         "case_ids": rng.integers(1, 3, real.shape) * real,
         "affix_ids": rng.integers(1, CHARS, (*real.shape, 10)) * characters,
         "char_ids": rng.integers(1, CHARS, (*real.shape, 24)) * characters,
     }
-    return {name: drawn[name].astype(np.int32) for name in names}
+    return {name: arrays[name].astype(np.int32) for name in names}
 
 
 def inputs(model: keras.Model, token_ids: np.ndarray) -> Any:
     """What the model takes: the ids alone, or with its other inputs."""
-    named = registry.network(model).input
-    return features(token_ids, list(named)) if isinstance(named, dict) else token_ids
+    network_input = registry.network(model).input
+    return features(token_ids, list(network_input)) if isinstance(network_input, dict) else token_ids
 
 
 def targets(task: str, token_ids: np.ndarray) -> np.ndarray:
@@ -223,7 +223,7 @@ def lengths_of(task: str, token_ids: np.ndarray) -> np.ndarray:
 
 def real_part(outputs: Any, lengths: Sequence[int]) -> np.ndarray:
     """Outputs without those of steps that are padding, which mean nothing."""
-    found = np.asarray(outputs, np.float32)
-    if found.ndim < 3:
-        return found
-    return np.concatenate([row[:n] for row, n in zip(found, lengths, strict=True)])
+    values = np.asarray(outputs, np.float32)
+    if values.ndim < 3:
+        return values
+    return np.concatenate([row[:n] for row, n in zip(values, lengths, strict=True)])

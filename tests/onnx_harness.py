@@ -18,19 +18,19 @@ def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:
         sizes = ["batch", "time", *tensor.shape[2:]][: len(tensor.shape)]
         inputs[tensor.name] = graph.input(tensor.name, tensor.dtype, sizes)
     inputs, rows = at_least_one_row(graph, inputs)
-    for number, found in enumerate(trace(graph, model, inputs)):
-        sizes = ["batch" if place == 0 else size or f"size_{place}" for place, size in enumerate(found.shape)]
-        graph.output(first_rows(graph, found, rows), f"output_{number}", "float32", sizes)
-    made = graph.model("model")
-    onnx.checker.check_model(made, full_check=True)
-    return made
+    for number, output in enumerate(trace(graph, model, inputs)):
+        sizes = ["batch" if place == 0 else size or f"size_{place}" for place, size in enumerate(output.shape)]
+        graph.output(first_rows(graph, output, rows), f"output_{number}", "float32", sizes)
+    proto = graph.model("model")
+    onnx.checker.check_model(proto, full_check=True)
+    return proto
 
 
-def session(made: onnx.ModelProto) -> onnxruntime.InferenceSession:
+def session(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
     """The graph in ONNX Runtime, in one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

@@ -38,17 +38,17 @@ def tokens(path: Path) -> list[Token]:
 
 
 def inline(path: Path, kind: str) -> list[Token]:
-    return [found for token in tokens(path) for found in token.children or () if found.type == kind]
+    return [child for token in tokens(path) for child in token.children or () if child.type == kind]
 
 
 def blocks(path: Path, language: str) -> list[Block]:
-    found, mark = [], ""
+    code, mark = [], ""
     for token in tokens(path):
         if token.type == "fence" and token.info.strip() == language:
-            found.append(Block(token.content, token.map[0] + 1, mark))
+            code.append(Block(token.content, token.map[0] + 1, mark))
         marked = _MARK.fullmatch(token.content.strip()) if token.type == "html_block" else None
         mark = marked[1] if marked else ""
-    return found
+    return code
 
 
 def code_in_sentences(path: Path) -> list[str]:
@@ -57,18 +57,18 @@ def code_in_sentences(path: Path) -> list[str]:
 
 def links(path: Path) -> list[str]:
     """Return where links and pictures lead, without those to other sites."""
-    found = [token.attrs["href"] for token in inline(path, "link_open")]
-    found += [token.attrs["src"] for token in inline(path, "image")]
-    return [str(link) for link in found if not re.match(r"\w+:", str(link))]
+    targets = [token.attrs["href"] for token in inline(path, "link_open")]
+    targets += [token.attrs["src"] for token in inline(path, "image")]
+    return [str(link) for link in targets if not re.match(r"\w+:", str(link))]
 
 
 def anchors(path: Path) -> set[str]:
     """Return the names by which a page's headings are reached, as GitHub and the site make them."""
-    found = set()
-    for opened, content in itertools.pairwise(tokens(path)):
-        if opened.type == "heading_open" and int(opened.tag[1]) <= 3:  # myst_heading_anchors
-            found.add(re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-"))
+    slugs = set()
+    for current, content in itertools.pairwise(tokens(path)):
+        if current.type == "heading_open" and int(current.tag[1]) <= 3:  # myst_heading_anchors
+            slugs.add(re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-"))
     for token in tokens(path):
         included = re.fullmatch(r"\{include\} (\S+)", token.info.strip()) if token.type == "fence" else None
-        found |= anchors((path.parent / included[1]).resolve()) if included else set()
-    return found
+        slugs |= anchors((path.parent / included[1]).resolve()) if included else set()
+    return slugs

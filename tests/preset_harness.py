@@ -21,14 +21,14 @@ def write_table(presets, name=TABLE, seed=1, words=IN_TABLE, dim=7) -> WordTable
 
 def with_vectors(table, name="bilstm", own=("film",), **arguments):
     """An untrained bundle whose words have the table's vectors, but for ``own``, which were trained on."""
-    made = bundle(name, embedding_dim=table.dim, **arguments)
+    new_bundle = bundle(name, embedding_dim=table.dim, **arguments)
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(len(WORDS) + 2, table.dim)).astype(np.float32)
     for i, word in enumerate(WORDS, start=2):
         if word not in own and word in table:
             matrix[i] = table.vectors([word])[0]
-    for layer in made.network.layers:
+    for layer in new_bundle.network.layers:
         if layer.name in ("embedding", "static_embedding"):
             layer.set_matrix(matrix)
-    made.config["training"]["vectors"] = table.name
-    return made
+    new_bundle.config["training"]["vectors"] = table.name
+    return new_bundle

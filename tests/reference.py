@@ -30,19 +30,19 @@ def lstm(x, lengths, weights, initial_state=None):
             part = slice(d * units, (d + 1) * units)
             h, c = (np.zeros(units), np.zeros(units)) if initial_state is None else (s[b, part] for s in initial_state)
             sentence = x[b, :n].astype(np.float64)
-            found, h, c = lstm_sentence(sentence[::-1] if d else sentence, kernel, recurrent, bias, h, c)
-            states[b, :n, part] = found[::-1] if d else found
+            states_of_row, h, c = lstm_sentence(sentence[::-1] if d else sentence, kernel, recurrent, bias, h, c)
+            states[b, :n, part] = states_of_row[::-1] if d else states_of_row
             final[0, b, part], final[1, b, part] = h, c
     return states, final[0], final[1]
 
 
 def dense_bilstm(x, lengths, weights):
     """Eqs 10-13: each layer reads the input and every state below; returns all layers' states."""
-    read = x.astype(np.float64)
+    layer_input = x.astype(np.float64)
     layers = []
     for i in range(0, len(weights), 6):
-        layers.append(lstm(read, lengths, weights[i : i + 6])[0])
-        read = np.concatenate([read, layers[-1]], axis=-1)
+        layers.append(lstm(layer_input, lengths, weights[i : i + 6])[0])
+        layer_input = np.concatenate([layer_input, layers[-1]], axis=-1)
     return layers
 
 
@@ -55,7 +55,7 @@ def decoupled_dense_bilstm(x, lengths, weights):
         # Two copies of a direction, of which the right one is kept.
         states = [lstm(reads[d], lengths, [*both[d], *both[d]])[0][..., d * units : (d + 1) * units] for d in (0, 1)]
         layers.append(np.concatenate(states, axis=-1))
-        reads = [np.concatenate([read, own], axis=-1) for read, own in zip(reads, states, strict=True)]
+        reads = [np.concatenate([layer_input, own], axis=-1) for layer_input, own in zip(reads, states, strict=True)]
     return layers
 
 
@@ -91,14 +91,14 @@ def recurrent_stack(x, lengths, weights, wiring, cell):
         h = [x[b, :n].astype(np.float64)]  # h_0 is the input
         for i, (kernel, recurrent, bias) in enumerate(layers):
             if wiring == "dense":
-                read = np.concatenate(h, axis=1)
+                layer_input = np.concatenate(h, axis=1)
             elif wiring == "stacked" or i == 0:
-                read = h[-1]
+                layer_input = h[-1]
             elif wiring == "skip":
-                read = np.concatenate([h[-1], h[-2]], axis=1)
+                layer_input = np.concatenate([h[-1], h[-2]], axis=1)
             else:
-                read = h[-1] + h[-2]
-            states, *last = sentence_loop(read, kernel, recurrent, bias, *[np.zeros(units)] * each)
+                layer_input = h[-1] + h[-2]
+            states, *last = sentence_loop(layer_input, kernel, recurrent, bias, *[np.zeros(units)] * each)
             h.append(states)
             for k, value in enumerate(last):
                 final[each * i + k][b] = value
@@ -109,19 +109,19 @@ def recurrent_stack(x, lengths, weights, wiring, cell):
 def text_encoder(x, lengths, weights, wiring, cell, directions):
     """Peters et al. 2018, section 3.1: the states of every layer, each direction on <eos> and its own words alone."""
     eos, count = weights[0], (len(weights) - 1) // directions
-    found = []
+    layer_states = []
     for layer in range(1, count // 3 + 1):
         states = np.zeros((len(x), x.shape[1], 0))
         for d in range(directions):
             own = weights[1 + d * count : 1 + d * count + 3 * layer]  # a stack's lower layers are a stack
             part = np.zeros((len(x), x.shape[1], own[-2].shape[0]))
             for b, n in enumerate(lengths):
-                read = np.concatenate([eos[None], x[b, :n][:: -1 if d else 1]])[None]
-                top = recurrent_stack(read, [n + 1], own, wiring, cell)[0][0, 1:, -part.shape[2] :]
+                layer_input = np.concatenate([eos[None], x[b, :n][:: -1 if d else 1]])[None]
+                top = recurrent_stack(layer_input, [n + 1], own, wiring, cell)[0][0, 1:, -part.shape[2] :]
                 part[b, :n] = top[:: -1 if d else 1]
             states = np.concatenate([states, part], axis=2)
-        found.append(states)
-    return found
+        layer_states.append(states)
+    return layer_states
 
 
 def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
@@ -150,46 +150,50 @@ def skip_bilstm(x, lengths, weights, skip, distance=2, interleave=False, gate_in
     weights = [w.astype(np.float64) for w in weights]
     inputs = [weights.pop(-2), weights.pop(-1)] if project_input else None
     n = weights[1].shape[0]
-    found = np.zeros((len(x), x.shape[1], 2 * n))
+    pooled = np.zeros((len(x), x.shape[1], 2 * n))
     for b, length in enumerate(lengths):
         sentence = x[b, :length].astype(np.float64)
         outputs = [[sentence @ w for w in inputs] if project_input else [None, None]]
-        read, rest = [sentence, sentence], list(weights)
-        while rest:
+        layer_input, remaining = [sentence, sentence], list(weights)
+        while remaining:
             below = len(outputs) - distance
             k = outputs[below] if skip != "none" and below >= (0 if project_input else 1) else [None, None]
             states = []
             for d in (0, 1):
                 own = skip if k[d] is not None else "none"
-                layer = [rest.pop(0) for _ in range(3)]
-                gate = rest.pop(0) if "gated" in own and gate_inputs == "skip" else None
+                layer = [remaining.pop(0) for _ in range(3)]
+                gate = remaining.pop(0) if "gated" in own and gate_inputs == "skip" else None
                 turn = slice(None, None, -1 if d else 1)
                 back = None if k[d] is None else k[d][turn]
-                states.append(skip_sentence(read[d][turn], back, *layer, own, gate)[turn])
+                states.append(skip_sentence(layer_input[d][turn], back, *layer, own, gate)[turn])
             outputs.append(states)
-            read = [np.concatenate(states, axis=1)] * 2 if interleave else states
-        found[b, :length] = np.concatenate(outputs[-1], axis=1)
-    return found
+            layer_input = [np.concatenate(states, axis=1)] * 2 if interleave else states
+        pooled[b, :length] = np.concatenate(outputs[-1], axis=1)
+    return pooled
 
 
 def highway_bilstm(x, lengths, weights):
     """Zhang et al. 2016: the first layer is an LSTM, the others take the c of the layer below through a gate d."""
     weights = [w.astype(np.float64) for w in weights]
     n = weights[1].shape[0]
-    found = np.zeros((len(x), x.shape[1], 2 * n))
+    outputs = np.zeros((len(x), x.shape[1], 2 * n))
     for b, length in enumerate(lengths):
-        read, held, rest = [x[b, :length].astype(np.float64)] * 2, None, list(weights)
-        while rest:
+        layer_input, cells_below, remaining = [x[b, :length].astype(np.float64)] * 2, None, list(weights)
+        while remaining:
             states, cells = [], []
             for d in (0, 1):
-                kernel, recurrent, bias = (rest.pop(0) for _ in range(3))
-                w_c, w_l = (0, 0) if held is None else rest.pop(0)
+                kernel, recurrent, bias = (remaining.pop(0) for _ in range(3))
+                w_c, w_l = (0, 0) if cells_below is None else remaining.pop(0)
                 h, c, hs, cs = np.zeros(n), np.zeros(n), [], []
                 order = range(length)[::-1] if d else range(length)
                 for t in order:
-                    z = read[d][t] @ kernel + bias
+                    z = layer_input[d][t] @ kernel + bias
                     i, f, s, o = np.split(z[: 4 * n] + h @ recurrent, 4)
-                    skipped = 0 if held is None else sigmoid(z[4 * n :] + w_c * c + w_l * held[d][t]) * held[d][t]
+                    skipped = (
+                        0
+                        if cells_below is None
+                        else sigmoid(z[4 * n :] + w_c * c + w_l * cells_below[d][t]) * cells_below[d][t]
+                    )
                     c = sigmoid(f) * c + sigmoid(i) * np.tanh(s) + skipped
                     h = sigmoid(o) * np.tanh(c)
                     hs.append(h)
@@ -197,16 +201,16 @@ def highway_bilstm(x, lengths, weights):
                 turn = slice(None, None, -1 if d else 1)
                 states.append(np.array(hs).reshape(length, n)[turn])
                 cells.append(np.array(cs).reshape(length, n)[turn])
-            read, held = states, cells
-        found[b, :length] = np.concatenate(read, axis=1)
-    return found
+            layer_input, cells_below = states, cells
+        outputs[b, :length] = np.concatenate(layer_input, axis=1)
+    return outputs
 
 
 def recurrent_highway(x, lengths, weights, coupled):
     """Zilly et al. 2016 with an output gate, both directions."""
     weights = [w.astype(np.float64) for w in weights]
     n = weights[1].shape[1]
-    found = np.zeros((len(x), x.shape[1], 2 * n))
+    outputs = np.zeros((len(x), x.shape[1], 2 * n))
     for b, length in enumerate(lengths):
         for d in (0, 1):
             kernel, recurrent, bias, output_recurrent, output_bias = weights[5 * d : 5 * d + 5]
@@ -221,5 +225,5 @@ def recurrent_highway(x, lengths, weights, coupled):
                     transform = sigmoid(blocks[1])
                     s = np.tanh(blocks[0]) * transform + s * (1 - transform if coupled else sigmoid(blocks[2]))
                 y = sigmoid(z[-n:] + output_bias + y @ output_recurrent) * np.tanh(s)
-                found[b, t, d * n : (d + 1) * n] = y
-    return found
+                outputs[b, t, d * n : (d + 1) * n] = y
+    return outputs

@@ -91,7 +91,7 @@ def dynamic_interaction(lower, top, lengths, weights, mode, iterations, constant
     """
     kernel, bias, *projections = (w.astype(np.float64) for w in weights)
     widths = [u.shape[-1] for u in lower] if mode == "vector" else [kernel.shape[1] // len(lower)] * len(lower)
-    found, shares, gates = [], [], []
+    words, shares, gates = [], [], []
     for j, (u, width) in enumerate(zip(lower, widths, strict=True)):
         part = slice(sum(widths[:j]), sum(widths[: j + 1]))
         w, c_j, v_j = np.zeros((len(top), width)), np.zeros(top.shape[:2]), []
@@ -107,17 +107,17 @@ def dynamic_interaction(lower, top, lengths, weights, mode, iterations, constant
                     v = sigmoid(c * own.mean(axis=1))
                     b = b + v * x.sum(axis=1)
                 else:
-                    seen = own @ projections[j] if projections else own
-                    v = sigmoid((c[:, None] * seen).mean(axis=0))
+                    projected = own @ projections[j] if projections else own
+                    v = sigmoid((c[:, None] * projected).mean(axis=0))
                     b = b + x @ v
             c_j[i, :n] = c
             v_j.append(v)
             if n:
                 w[i] = (v[:, None] * x if mode == "position" or constant else v * x).mean(axis=0)
-        found.append(w)
+        words.append(w)
         shares.append(c_j)
         gates.append(v_j)
-    return np.concatenate(found, axis=1), shares, gates
+    return np.concatenate(words, axis=1), shares, gates
 
 
 def dynamic_self_attention(x, lengths, weights, num_heads, iterations):

@@ -14,14 +14,14 @@ NEEDED = (
 )
 
 
-def made(labels, texts=300):
+def scored_bundle(labels, texts=300):
     """An untrained classifier with scores of random predictions."""
     vocabulary = Vocabulary(WORDS)
     arguments = {"vocab_size": vocabulary.size, "num_classes": len(labels), "embedding_dim": 3, "units": 2}
     arguments |= {"kernel": "auto"}
     rng = np.random.default_rng(0)
     probabilities = rng.dirichlet(np.ones(len(labels)), texts)
-    found = analyse([f"text {i}" for i in range(texts)], rng.integers(0, len(labels), texts), probabilities, labels)
+    analysis = analyse([f"text {i}" for i in range(texts)], rng.integers(0, len(labels), texts), probabilities, labels)
     return ClassificationBundle(
         zoo.build("lstm", **arguments),
         {
@@ -35,7 +35,7 @@ def made(labels, texts=300):
             **{"parameters": 100, "encoder_parameters": 50, "seconds": 1.0},
         },
         pd.DataFrame({"epoch": [1, 2], "loss": 0.5, "val_loss": 0.5, "accuracy": 0.5, "val_accuracy": [0.875, 0.5]}),
-        {"split": "test", **found},
+        {"split": "test", **analysis},
     )
 
 

@@ -20,14 +20,14 @@ class Loaded:
     def __init__(self, folder):
         self.session = tf.compat.v1.Session(graph=tf.Graph())
         with self.session.graph.as_default():
-            found = tf.compat.v1.saved_model.load(self.session, ["serve"], str(folder)).signature_def
-        self.signatures = {name: found[name] for name in found if not name.startswith("__")}
+            definitions = tf.compat.v1.saved_model.load(self.session, ["serve"], str(folder)).signature_def
+        self.signatures = {name: definitions[name] for name in definitions if not name.startswith("__")}
 
     def run(self, signature, inputs):
-        known = self.signatures[signature]
-        assert set(inputs) == set(known.inputs), (set(inputs), set(known.inputs))
-        feeds = {known.inputs[name].name: value for name, value in inputs.items()}
-        return self.session.run({name: tensor.name for name, tensor in known.outputs.items()}, feeds)
+        signature_def = self.signatures[signature]
+        assert set(inputs) == set(signature_def.inputs), (set(inputs), set(signature_def.inputs))
+        feeds = {signature_def.inputs[name].name: value for name, value in inputs.items()}
+        return self.session.run({name: tensor.name for name, tensor in signature_def.outputs.items()}, feeds)
 
 
 class RefusedError(Exception):
@@ -45,12 +45,12 @@ class Models:
         self.versions, self.labels = versions, dict(labels)
 
     def find(self, name, version=None, label=None):
-        known = self.versions.get(name, {})
-        wanted = self.labels.get(label) if label else version or max(known, default=None)
-        if wanted not in known:
-            what = f"Latest({name})" if not (version or label) else f"Specific({name}, {version or label})"
-            raise RefusedError(grpc.StatusCode.NOT_FOUND, 404, f"Servable not found for request: {what}")
-        return known[wanted]
+        models = self.versions.get(name, {})
+        version_number = self.labels.get(label) if label else version or max(models, default=None)
+        if version_number not in models:
+            servable = f"Latest({name})" if not (version or label) else f"Specific({name}, {version or label})"
+            raise RefusedError(grpc.StatusCode.NOT_FOUND, 404, f"Servable not found for request: {servable}")
+        return models[version_number]
 
     def run(self, model, signature, inputs):
         if signature not in model.signatures:
@@ -110,24 +110,28 @@ def handler(models):
             return {"model_version_status": states}
 
         def _predict(self, name, version, label, _):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            model, signature = models.find(name, int(version) if version else None, label), asked["signature_name"]
-            known = model.signatures.get(signature)
-            if "instances" in asked and known is not None:
-                rows, names = asked["instances"], list(known.inputs)
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            model, signature = models.find(name, int(version) if version else None, label), request["signature_name"]
+            signature_def = model.signatures.get(signature)
+            if "instances" in request and signature_def is not None:
+                rows, names = request["instances"], list(signature_def.inputs)
                 rows = rows if isinstance(rows[0], dict) else [{names[0]: row} for row in rows]
                 inputs = {key: [row[key] for row in rows] for key in names}
             else:
-                inputs = asked.get("inputs", {})
-            dtypes = {key: tf.as_dtype(t.dtype).as_numpy_dtype for key, t in known.inputs.items()} if known else {}
+                inputs = request.get("inputs", {})
+            dtypes = (
+                {key: tf.as_dtype(t.dtype).as_numpy_dtype for key, t in signature_def.inputs.items()}
+                if signature_def
+                else {}
+            )
             arrays = {key: np.array(value, dtypes.get(key, object)) for key, value in inputs.items()}
-            found = {key: value.tolist() for key, value in models.run(model, signature, arrays).items()}
-            only = next(iter(found.values())) if len(found) == 1 else None
-            if "inputs" in asked:
-                return {"outputs": found if only is None else only}
-            if len({len(value) for value in found.values()}) != 1:
+            outputs = {key: value.tolist() for key, value in models.run(model, signature, arrays).items()}
+            only = next(iter(outputs.values())) if len(outputs) == 1 else None
+            if "inputs" in request:
+                return {"outputs": outputs if only is None else only}
+            if len({len(value) for value in outputs.values()}) != 1:
                 raise RefusedError(None, 400, "Tensors in the row format must have the same batch size")
-            rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+            rows = [dict(zip(outputs, row, strict=True)) for row in zip(*outputs.values(), strict=True)]
             return {"predictions": rows if only is None else only}
 
         def _answer(self, answer):

@@ -14,17 +14,17 @@ MODELS = {
 }
 
 
-def written(folder):
+def write_folder(folder):
     return json.loads((folder / "config.json").read_text())
 
 
 def outputs(bundle):
-    return [found.tags if bundle.task.name == "tagging" else found.probabilities for found in bundle.predict(TEXTS)]
+    return [answer.tags if bundle.task.name == "tagging" else answer.probabilities for answer in bundle.predict(TEXTS)]
 
 
 def claim(**changes):
     def change(folder):
-        config = written(folder)
+        config = write_folder(folder)
         config["shared_words"]["arrays"][0] |= changes
         (folder / "config.json").write_text(json.dumps(config))
 
@@ -33,7 +33,7 @@ def claim(**changes):
 
 def claims(value):
     def change(folder):
-        (folder / "config.json").write_text(json.dumps({**written(folder), "shared_words": value}))
+        (folder / "config.json").write_text(json.dumps({**write_folder(folder), "shared_words": value}))
 
     return change
 

@@ -85,13 +85,13 @@ def leave_trials(monkeypatch):
     make_quick(monkeypatch)
 
     def start(folder, *, test=False, environment=None):
-        start.seen.append((folder.name, test))
+        start.calls.append((folder.name, test))
         ends = start.ends.get((folder.name, test), [])
         if ends and (end := ends.pop(0)) is not None:
             return end
         return leave_test(folder) if test else leave_result(folder)
 
-    start.ends, start.seen = {}, []
+    start.ends, start.calls = {}, []
     monkeypatch.setattr(trials, "start", start)
     return start
 
@@ -99,5 +99,5 @@ def leave_trials(monkeypatch):
 def sweep_rows(folder, **options):
     """A sweep's rows, and the winner's scores on the test texts."""
     searched = {"space": {"units": [4, 6, 8], "dropout": [0.1]}, "tuner": "grid"}
-    found = zoo.tune("bilstm", "demo", folder, progress=False, **{**searched, **options})
-    return found.trials[["trial", "status", "score", "units", "reason"]].to_dict("records"), found.test
+    result = zoo.tune("bilstm", "demo", folder, progress=False, **{**searched, **options})
+    return result.trials[["trial", "status", "score", "units", "reason"]].to_dict("records"), result.test

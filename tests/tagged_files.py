@@ -26,7 +26,7 @@ UNIVERSAL = [["NOUN", "AUX", "PART", "VERB", "ADP", "PROPN", "PUNCT"], ["PUNCT"]
 PENN = [["NNS", "VBP", "RB", "VB", "IN", "NNP", "."], ["NFP"]]
 
 
-def written(split, separator=" "):
+def write_split(split, separator=" "):
     """A split as a file in columns."""
     pairs = [zip(tokens, tags, strict=True) for tokens, tags in zip(split.tokens, split.tags, strict=True)]
     return "\n".join("".join(f"{token}{separator}{tag}\n" for token, tag in sentence) for sentence in pairs)

@@ -38,11 +38,11 @@ def trained(optimizer: keras.optimizers.Optimizer, steps: list) -> list[np.ndarr
     return [np.array(variable) for variable in (table, dense, *optimizer.variables)]
 
 
-def reference(start: np.ndarray, found: list[np.ndarray]) -> np.ndarray:
+def reference(start: np.ndarray, all_gradients: list[np.ndarray]) -> np.ndarray:
     """Return Algorithm 1 of Kingma and Ba 2015, with epsilon where the text below it puts it."""
     m = v = np.zeros_like(start, "float64")
     weight = start.astype("float64")
-    for t, g in enumerate(found, start=1):
+    for t, g in enumerate(all_gradients, start=1):
         m, v = BETA_1 * m + (1 - BETA_1) * g, BETA_2 * v + (1 - BETA_2) * g * g
         weight = weight - RATE * np.sqrt(1 - BETA_2**t) / (1 - BETA_1**t) * m / (np.sqrt(v) + EPSILON)
     return weight
@@ -77,8 +77,8 @@ def test_weights_and_states_are_those_of_keras(options):
     steps = gradients(repeated=False)
     ours, kerass = (trained(adam(RATE, **options), steps) for adam in (FusedAdam, keras.optimizers.Adam))
     assert len(ours) == len(kerass) > 5
-    for found, wanted in zip(ours, kerass, strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    for actual, expected in zip(ours, kerass, strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 def test_the_clipping_norm_is_of_the_gradients_that_have_added_up():

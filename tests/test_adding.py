@@ -40,9 +40,9 @@ def test_every_file_that_the_walkthroughs_name_is_there():
     folders = ("dense_lstm_zoo", "tests", "docs", "results", "benchmarks", "tuning")
     files = [file.as_posix() for folder in folders for file in (pages.ROOT / folder).rglob("*.*")]
     files.append((pages.ROOT / "README.md").as_posix())
-    named = {text for text in pages.code_in_sentences(CONTRIBUTING) if re.fullmatch(r"[\w/]+\.(py|md)", text)}
-    assert len(named) > 20
-    assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
+    paths = {text for text in pages.code_in_sentences(CONTRIBUTING) if re.fullmatch(r"[\w/]+\.(py|md)", text)}
+    assert len(paths) > 20
+    assert {name for name in paths if not any(file.endswith(f"/{name}") for file in files)} == set()
 
 
 def test_the_walkthrough_is_short_and_its_model_is_registered(toy):
@@ -56,14 +56,14 @@ def test_the_walkthrough_is_short_and_its_model_is_registered(toy):
 @pytest.mark.parametrize("check", CHECKS)
 def test_what_every_model_must_do_it_does(check, toy, request):
     function = CHECKS[check]
-    others = [name for name in inspect.signature(function).parameters if name != "case"]
-    function(CASE, **{name: request.getfixturevalue(name) for name in others})
+    fixtures = [name for name in inspect.signature(function).parameters if name != "case"]
+    function(CASE, **{name: request.getfixturevalue(name) for name in fixtures})
 
 
 def test_a_check_would_find_a_wrong_count(toy, monkeypatch):
     entry = registry.entry(CASE.name)
     wrong = registry.ModelEntry(
-        **{**vars(entry), "encoder_parameters": lambda **given: entry.encoder_parameters(**given) + 1}
+        **{**vars(entry), "encoder_parameters": lambda **arguments: entry.encoder_parameters(**arguments) + 1}
     )
     monkeypatch.setitem(registry._entries, CASE.name, wrong)
     with pytest.raises(AssertionError):

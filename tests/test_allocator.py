@@ -72,17 +72,17 @@ def test_large_blocks_too_are_used_again_while_a_model_trains():
 
 
 @pytest.mark.skipif(not keep_freed_memory(), reason="needs Linux with glibc")
-@pytest.mark.parametrize(("batch_tokens", "kept"), [(16_384, True), (16_385, False)])
-def test_blocks_of_long_texts_are_larger_than_a_heap_and_not_kept(batch_tokens, kept):
+@pytest.mark.parametrize(("batch_tokens", "large_blocks"), [(16_384, True), (16_385, False)])
+def test_blocks_of_long_texts_are_larger_than_a_heap_and_not_kept(batch_tokens, large_blocks):
     with keep_large_blocks(batch_tokens) as does:
-        assert does == kept
+        assert does == large_blocks
 
 
 def test_an_allocator_that_the_environment_tunes_is_left_alone(monkeypatch):
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
     monkeypatch.setattr(allocator.ctypes, "CDLL", lambda name: pytest.fail("glibc was asked"))
-    with keep_large_blocks() as kept:
-        assert not kept
+    with keep_large_blocks() as large_blocks:
+        assert not large_blocks
     assert not keep_freed_memory()
 
 
@@ -95,19 +95,19 @@ def test_after_training_the_system_has_large_blocks_back():
 
 
 def test_training_keeps_large_blocks_for_its_steps_alone(tmp_path, monkeypatch):
-    seen = []
+    events = []
 
     @contextlib.contextmanager
-    def kept(batch_tokens):
+    def recorded_blocks(batch_tokens):
         assert 0 < batch_tokens < 16_384
-        seen.append("kept")
+        events.append("kept")
         yield
-        seen.append("returned")
+        events.append("returned")
 
-    monkeypatch.setattr(loop, "keep_large_blocks", kept)
-    step = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append("step"))
+    monkeypatch.setattr(loop, "keep_large_blocks", recorded_blocks)
+    step = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: events.append("step"))
     zoo.train("bilstm", "demo", tmp_path / "run", epochs=1, vectors=None, callbacks=[step])
-    assert (seen[0], seen[-1], set(seen[1:-1])) == ("kept", "returned", {"step"})
+    assert (events[0], events[-1], set(events[1:-1])) == ("kept", "returned", {"step"})
 
 
 def test_training_keeps_freed_memory_from_its_first_step(tmp_path, monkeypatch):

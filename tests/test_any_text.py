@@ -41,12 +41,12 @@ def test_a_generator_of_a_million_lines_needs_no_more_memory_than_a_tenth_of_it(
 def test_a_text_of_100_000_words_is_predicted_as_the_portable_loop_does(tmp_path):
     bundle = train(tmp_path / "run", epochs=1)
     text = "the soup was bland , but the waitress was friendly . " * 9100  # 11 tokens each
-    (found,) = bundle.predict([text])
+    (prediction,) = bundle.predict([text])
     config = {**bundle.config["arguments"], "kernel": "portable"}
     portable = zoo.build(bundle.config["model"], **config)
     portable.set_weights(bundle.model.get_weights())
     (ids,) = bundle.text_to_ids.encode([text])
     assert len(ids) == 100_100
     logits = portable(ids[None], training=False).numpy()[0]
-    assert bundle.labels[logits.argmax()] == found.label
+    assert bundle.labels[logits.argmax()] == prediction.label
     assert bundle._logits([text])[0] == pytest.approx(logits, abs=1e-4)

@@ -25,19 +25,19 @@ TEXT = b"a published text\n" * 100
 PUBLISHED = hashlib.sha256(TEXT).hexdigest()
 
 
-def archive(content=TEXT, kind=zipfile.ZIP_DEFLATED, link=False, stated=None):
-    """A zip archive with one file; ``stated`` is the length that it tells, in place of the right one."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", kind) as file:
+def archive(content=TEXT, kind=zipfile.ZIP_DEFLATED, link=False, stated_length=None):
+    """A zip archive with one file; ``stated_length`` is the length that it tells, in place of the right one."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as file:
         entry = zipfile.ZipInfo("folder/corpus.txt")
         entry.compress_type = kind
         entry.external_attr = (stat.S_IFLNK if link else stat.S_IFREG) << 16
         file.writestr(entry, content)
-    packed = bytearray(made.getvalue())
-    if stated is not None:
+    packed = bytearray(buffer.getvalue())
+    if stated_length is not None:
         for signature, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
             at = packed.index(signature) + offset
-            packed[at : at + 4] = stated.to_bytes(4, "little")
+            packed[at : at + 4] = stated_length.to_bytes(4, "little")
     return bytes(packed)
 
 
@@ -57,31 +57,33 @@ def test_a_member_is_unpacked_to_its_path_alone(server, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("archive_options", "message"),
     [
         ({"content": bytes(10**7)}, "has 10,000,000 bytes, expected 1,700"),
-        ({"content": bytes(10**7), "stated": 1700}, "corpus.txt"),
+        ({"content": bytes(10**7), "stated_length": 1700}, "corpus.txt"),
         ({"content": TEXT[:-1]}, "has 1,699 bytes, expected 1,700"),
-        ({"content": TEXT[:-1], "stated": 1700}, "corpus.txt has 1,699 bytes|Bad CRC"),
+        ({"content": TEXT[:-1], "stated_length": 1700}, "corpus.txt has 1,699 bytes|Bad CRC"),
         ({"content": TEXT[::-1]}, "has sha256"),
         ({"link": True}, "is a link"),
         ({"kind": zipfile.ZIP_LZMA}, "compressed with an unexpected method"),
     ],
 )
-def test_an_archive_cannot_unpack_more_than_its_entry_in_the_index_states(server, tmp_path, monkeypatch, made, message):
-    written = []
+def test_an_archive_cannot_unpack_more_than_its_entry_in_the_index_states(
+    server, tmp_path, monkeypatch, archive_options, message
+):
+    sizes = []
     write = download_module._unpack
 
     def watch(files, name, size, target):
         try:
             write(files, name, size, target)
         finally:
-            written.append(target.tell())
+            sizes.append(target.tell())
 
     monkeypatch.setattr(download_module, "_unpack", watch)
     with pytest.raises(ValueError, match=rf"archive\.zip is not the published archive: .*({message}).*deleted"):
-        member(server, tmp_path / "corpus.txt", archive(**made), monkeypatch)
-    assert written[0] <= len(TEXT)
+        member(server, tmp_path / "corpus.txt", archive(**archive_options), monkeypatch)
+    assert sizes[0] <= len(TEXT)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,12 +94,12 @@ def test_an_archive_that_never_ends_is_cut_off(server, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def tar_block(name, kind, size=0, rest=b""):
+def tar_block(name, kind, size=0, prefix=b""):
     """A header of a tar archive, of a kind that ``tarfile`` does not write."""
     entry = tarfile.TarInfo(name)
     entry.type, entry.size = kind, size
     block = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
-    block[345 : 345 + len(rest)] = rest
+    block[345 : 345 + len(prefix)] = prefix
     block[148:156] = b"%06o\0 " % (256 + sum(block[:148]) + sum(block[156:]))
     return bytes(block)
 
@@ -114,7 +116,7 @@ def pax(name, value):
 
 
 SPARSE = {
-    "old": tar_block("a", b"S", rest=bytes(137) + b"\1") + (bytes(504) + b"\1" + bytes(7)) * 20_000,
+    "old": tar_block("a", b"S", prefix=bytes(137) + b"\1") + (bytes(504) + b"\1" + bytes(7)) * 20_000,
     "PAX 0.0": pax("GNU.sparse.size", 1 << 40) + tar_block("a", b"0"),
     "PAX 0.1": pax("GNU.sparse.map", "0,1,2,3") + tar_block("a", b"0"),
 }

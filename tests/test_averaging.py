@@ -73,10 +73,10 @@ def test_validation_scores_the_average_and_training_goes_on_as_if_it_had_not(opt
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
         scored = tiny("dense_lstm_lm", softmax="tied")
         scored.set_weights(average)
-        found = history["val_perplexity"][epoch]
-        assert found == pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
+        score = history["val_perplexity"][epoch]
+        assert score == pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
         scored.set_weights(with_callback.steps[3 * epoch + 2])
-        assert found != pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
+        assert score != pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
     assert same(model.get_weights(), with_callback.averages[-1])
     trained(without, **options)
     trained(unaveraged, **{**options, "average": None})
@@ -94,13 +94,13 @@ def test_a_training_that_stops_early_ends_with_the_average():
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_run_goes_on_from_an_epochs_state_to_the_same_average(first):
-    whole, part = Recorder(), Recorder()
-    model, history = trained(whole, EvaluateAverage())
+    uninterrupted, part = Recorder(), Recorder()
+    model, history = trained(uninterrupted, EvaluateAverage())
     callbacks = [[EvaluateAverage()], []]
     keras.utils.set_random_seed(1)
-    again, later = trained(part, *callbacks[not first], epochs=3, start=(1, whole.states[0]))
+    again, later = trained(part, *callbacks[not first], epochs=3, start=(1, uninterrupted.states[0]))
     assert same(again.get_weights(), model.get_weights())
-    assert all(itertools.starmap(same, zip(whole.steps[3:], part.steps, strict=True)))
+    assert all(itertools.starmap(same, zip(uninterrupted.steps[3:], part.steps, strict=True)))
     assert (later["val_perplexity"] == history["val_perplexity"][1:]) == first
 
 

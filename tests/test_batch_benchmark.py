@@ -10,10 +10,10 @@ PAGE = (pages.ROOT / "docs" / "batch.md").read_text(encoding="utf-8")
 
 
 def test_each_way_has_a_row_with_its_rate_and_memory(batch_exports, tmp_path, monkeypatch):
-    asked = []
+    command_lines = []
 
     def cost(arguments):
-        asked.append(arguments)
+        command_lines.append(arguments)
         return batch.Cost(4.0, 6.0, [100.0, 300.0, 250.0, 260.0])
 
     monkeypatch.setattr(batch, "cost", cost)
@@ -29,8 +29,8 @@ def test_each_way_has_a_row_with_its_rate_and_memory(batch_exports, tmp_path, mo
     for row in rows:
         assert (row["texts_per_s"], row["cpu_ms_per_text"], row["peak_mb"]) == ("20.0", "75.0", "300")
         assert (row["mb_second_quarter"], row["mb_last_quarter"]) == ("300", "260")
-    assert "--direct_num_workers=2" in asked[2]
-    assert not any("direct_num_workers" in argument for argument in asked[1])
+    assert "--direct_num_workers=2" in command_lines[2]
+    assert not any("direct_num_workers" in argument for argument in command_lines[1])
 
 
 def test_the_made_texts_are_the_same_each_time_and_lie_in_both_kinds_of_files(tmp_path):
@@ -38,9 +38,9 @@ def test_the_made_texts_are_the_same_each_time_and_lie_in_both_kinds_of_files(tm
         folder.mkdir()
         mean = batch.write(folder, ["one", "two"], 1000)
     assert 17 < mean < 21
-    whole = (tmp_path / "a" / "all.jsonl").read_text()
-    assert whole == (tmp_path / "b" / "all.jsonl").read_text()
-    assert whole == "".join(path.read_text() for path in sorted((tmp_path / "a").glob("part*.jsonl")))
+    all_lines = (tmp_path / "a" / "all.jsonl").read_text()
+    assert all_lines == (tmp_path / "b" / "all.jsonl").read_text()
+    assert all_lines == "".join(path.read_text() for path in sorted((tmp_path / "a").glob("part*.jsonl")))
 
 
 def test_the_page_shows_the_rows_of_the_results():

@@ -13,13 +13,13 @@ from tests.cli_harness import output_of
 
 
 @pytest.fixture
-def asked(batch_exports, write, tmp_path):
+def run_command(batch_exports, write, tmp_path):
     source = write([{"text": "good"}, {"text": None}, {"text": "bad"}], "a.jsonl")
     return ["predict-batch", "--input", source, "--output", tmp_path / "out", "--model", batch_exports["bilstm"][0]]
 
 
-def test_it_says_how_many_rows_are_predicted_and_takes_options_of_beam(asked, capsys, tmp_path):
-    status, out, err = output_of(capsys, *asked, "--direct_num_workers=1", "--job_name", "mine")
+def test_it_says_how_many_rows_are_predicted_and_takes_options_of_beam(run_command, capsys, tmp_path):
+    status, out, err = output_of(capsys, *run_command, "--direct_num_workers=1", "--job_name", "mine")
     assert (status, err) == (0, "")
     assert out == f"2 of 3 rows predicted in {tmp_path / 'out'}, 1 file; 1 bad, listed in _bad-*.jsonl\n"
     assert len(lines_of(tmp_path / "out")) == 2
@@ -34,8 +34,8 @@ def test_it_says_how_many_rows_are_predicted_and_takes_options_of_beam(asked, ca
         (["--runner", "DirektRunner"], "The runner 'DirektRunner' is not available"),
     ],
 )
-def test_an_error_is_one_line_and_nothing_is_left(asked, capsys, tmp_path, options, message):
-    status, out, err = output_of(capsys, *asked, *options)
+def test_an_error_is_one_line_and_nothing_is_left(run_command, capsys, tmp_path, options, message):
+    status, out, err = output_of(capsys, *run_command, *options)
     assert (status, out) == (2, "")
     assert err.startswith("error: ")
     assert message in err
@@ -43,9 +43,9 @@ def test_an_error_is_one_line_and_nothing_is_left(asked, capsys, tmp_path, optio
     assert left_in(tmp_path) == ["a.jsonl"]
 
 
-def test_without_beam_it_names_the_extra(asked, capsys, monkeypatch):
+def test_without_beam_it_names_the_extra(run_command, capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    status, _, err = output_of(capsys, *asked)
+    status, _, err = output_of(capsys, *run_command)
     assert (status, err) == (
         2,
         f"error: Batch predictions need Apache Beam: {install.extra('beam')}.\n",

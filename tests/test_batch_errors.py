@@ -98,13 +98,13 @@ def test_a_broken_file_in_the_middle_of_the_set_is_named_and_nothing_is_publishe
 
 def test_a_damaged_parquet_file_is_named(tmp_path, model):
     pd.DataFrame({"text": ["good"], "n": [1]}).to_parquet(tmp_path / "a.parquet")
-    whole = (tmp_path / "a.parquet").read_bytes()
+    content = (tmp_path / "a.parquet").read_bytes()
     refused(tmp_path, model, ValueError, "column 'n' holds int64", pattern="*.parquet", text_column="n")
     twice = pa.table([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["text", "x", "x"])
     pq.write_table(twice, tmp_path / "twice.parquet")
     refused(tmp_path, model, ValueError, "two columns of the same name: text, x, x", pattern="twice.parquet")
     (tmp_path / "twice.parquet").unlink()
-    (tmp_path / "b.parquet").write_bytes(whole[:-10])
+    (tmp_path / "b.parquet").write_bytes(content[:-10])
     refused(tmp_path, model, BrokenInputError, "b.parquet is not a whole Parquet file", pattern="*.parquet")
 
 
@@ -117,19 +117,19 @@ def test_lines_of_another_encoding_are_bad_rows_and_can_be_forbidden(folder, mod
         r"1 of 4 rows are bad; at most 0 are allowed \(--max-bad\).*latin.csv, line 3: not utf-8",
         max_bad=0,
     )
-    done = predict(model, folder / "in/*", folder / "out", max_bad=1)
-    assert (done.predicted, done.bad) == (3, 1)
+    result = predict(model, folder / "in/*", folder / "out", max_bad=1)
+    assert (result.predicted, result.bad) == (3, 1)
     (row,) = lines_of(folder / "out", "_bad")
     assert (row["file"], row["line"], row["content"]) == (str(folder / "in" / "latin.csv"), 3, "2,caf\\udce9")
-    done = predict(model, folder / "in/*", folder / "latin", encoding="latin-1")
-    assert done.bad == 0
+    result = predict(model, folder / "in/*", folder / "latin", encoding="latin-1")
+    assert result.bad == 0
 
 
 def test_a_model_that_fails_in_a_worker_publishes_nothing(folder, model, monkeypatch):
-    def broken(texts):
+    def failing(texts):
         raise ArithmeticError("no such number")
 
-    monkeypatch.setattr(engines.Model, "load", lambda self, threads=1: broken)
+    monkeypatch.setattr(engines.Model, "load", lambda self, threads=1: failing)
     refused(folder, model, RuntimeError, "the pipeline failed, and nothing is published: .*no such number")
 
 

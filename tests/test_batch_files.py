@@ -30,20 +30,20 @@ def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(
     lines = [json.dumps(row).encode() for row in good]
     first = write(b"\n".join([*lines[:3], b"", *bad]), "a.jsonl")
     second = write(b"\n".join([*lines[3:], b'{"text": "a", "label": 1}']), "b.jsonl")
-    done = predict(model[0], tmp_path / "*.jsonl", tmp_path / "out", max_chars=150)
-    assert (done.rows, done.predicted, done.bad) == (len(good) + 8, len(good), 8)
-    found = sorted(lines_of(tmp_path / "out"), key=lambda row: row["id"])
-    for row, source, answer in zip(found, good, model[1].predict(TEXTS), strict=True):
+    result = predict(model[0], tmp_path / "*.jsonl", tmp_path / "out", max_chars=150)
+    assert (result.rows, result.predicted, result.bad) == (len(good) + 8, len(good), 8)
+    rows = sorted(lines_of(tmp_path / "out"), key=lambda row: row["id"])
+    for row, source, answer in zip(rows, good, model[1].predict(TEXTS), strict=True):
         assert {key: row[key] for key in source} == source
         assert list(row)[-3:] == ["label", "probability", "probabilities"]
         assert row["label"] == answer.label
         assert row["probabilities"] == pytest.approx(answer.probabilities, abs=1e-5)
-    told = sorted(lines_of(tmp_path / "out", "_bad"), key=lambda row: (row["file"], row["line"]))
-    assert [(row["file"], row["line"]) for row in told] == [
+    bad_rows = sorted(lines_of(tmp_path / "out", "_bad"), key=lambda row: (row["file"], row["line"]))
+    assert [(row["file"], row["line"]) for row in bad_rows] == [
         *((str(first), line) for line in range(5, 12)),
         (str(second), 4),
     ]
-    reasons = [row["reason"] for row in told]
+    reasons = [row["reason"] for row in bad_rows]
     expected = [
         "no key 'text'",
         "None",
@@ -59,25 +59,25 @@ def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(
 
 def test_json_that_python_reads_but_cannot_write_is_a_bad_row(model, write, tmp_path):
     source = write('{"text": "a", "more": ' + "[" * 800 + "]" * 800 + '}\n{"text": "b"}\n', "a.jsonl")
-    done = predict(model[0], source, tmp_path / "out")
-    assert (done.predicted, done.bad) == (1, 1)
-    (told,) = lines_of(tmp_path / "out", "_bad")
-    assert told["line"] == 1
-    assert "nested too deeply" in told["reason"]
+    result = predict(model[0], source, tmp_path / "out")
+    assert (result.predicted, result.bad) == (1, 1)
+    (bad_row,) = lines_of(tmp_path / "out", "_bad")
+    assert bad_row["line"] == 1
+    assert "nested too deeply" in bad_row["reason"]
 
 
 def test_half_a_character_is_a_bad_row_and_a_whole_one_in_two_escapes_is_none(model, write, tmp_path):
     halves = [r'"a\ud83d"', r'"a", "more": {"\uDE00": 1}', r'"a", "more": [["\ude00\ud83d"]]']
-    whole = [r'"\ud83d\ude00"', r'"a", "more": "\uD83D\uDE00"', r'"\\ud83d"']
-    source = write("".join(f'{{"text": {line}}}\n' for line in [*halves, *whole]), "a.jsonl")
-    done = predict(model[0], source, tmp_path / "out")
-    assert (done.predicted, done.bad) == (3, 3)
-    found = lines_of(tmp_path / "out")
-    assert [row["text"] for row in found] == ["\U0001f600", "a", r"\ud83d"]
-    assert found[1]["more"] == "\U0001f600"
-    told = lines_of(tmp_path / "out", "_bad")
-    assert [row["line"] for row in told] == [1, 2, 3]
-    assert {row["reason"] for row in told} == {"an escape of half a character (a lone surrogate)"}
+    valid = [r'"\ud83d\ude00"', r'"a", "more": "\uD83D\uDE00"', r'"\\ud83d"']
+    source = write("".join(f'{{"text": {line}}}\n' for line in [*halves, *valid]), "a.jsonl")
+    result = predict(model[0], source, tmp_path / "out")
+    assert (result.predicted, result.bad) == (3, 3)
+    rows = lines_of(tmp_path / "out")
+    assert [row["text"] for row in rows] == ["\U0001f600", "a", r"\ud83d"]
+    assert rows[1]["more"] == "\U0001f600"
+    bad_rows = lines_of(tmp_path / "out", "_bad")
+    assert [row["line"] for row in bad_rows] == [1, 2, 3]
+    assert {row["reason"] for row in bad_rows} == {"an escape of half a character (a lone surrogate)"}
 
 
 def test_json_lines_hold_no_number_that_json_lacks(model, write, tmp_path):
@@ -86,24 +86,24 @@ def test_json_lines_hold_no_number_that_json_lacks(model, write, tmp_path):
     for name, rows_of in (("a.jsonl", [(None, [{"y": None}, None, 1.5])]), ("a.parquet", [(1.5, None), (None, None)])):
         predict(model[0], tmp_path / name, tmp_path / "out", form="jsonl", overwrite=True)
         text = (tmp_path / "out" / "part-00000-of-00001.jsonl").read_text()
-        found = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
-        assert [(row["x"], row.get("more")) for row in found] == rows_of
+        rows = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+        assert [(row["x"], row.get("more")) for row in rows] == rows_of
 
 
 def test_folders_may_have_names_that_look_like_patterns(model, tmp_path, monkeypatch):
-    here = tmp_path / "in[1]"
-    here.mkdir()
-    (here / "a.jsonl").write_text('{"text": "good"}\n{"text": 1}\n')
-    monkeypatch.chdir(here)
+    folder = tmp_path / "in[1]"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "good"}\n{"text": 1}\n')
+    monkeypatch.chdir(folder)
     runners = ("DirectRunner", "apache_beam.runners.portability.fn_api_runner.FnApiRunner")
     for runner, output in zip(runners, ("out[1]", "a*/b?"), strict=True):
         for overwrite in (False, True):
-            done = predict(model[0], "*.jsonl", output, runner=runner, overwrite=overwrite)
-            assert (done.predicted, done.bad) == (1, 1)
-            assert left_in(here / output) == [*done.bad_shards, "_manifest.json", *done.shards]
-    told = json.loads((here / "a*" / "b?" / "_manifest.json").read_text())
-    assert told["input"] == [str(here / "a.jsonl")]  # workers elsewhere have another current folder
-    assert left_in(here) == ["a*", "a.jsonl", "out[1]"]
+            result = predict(model[0], "*.jsonl", output, runner=runner, overwrite=overwrite)
+            assert (result.predicted, result.bad) == (1, 1)
+            assert left_in(folder / output) == [*result.bad_shards, "_manifest.json", *result.shards]
+    manifest = json.loads((folder / "a*" / "b?" / "_manifest.json").read_text())
+    assert manifest["input"] == [str(folder / "a.jsonl")]  # workers elsewhere have another current folder
+    assert left_in(folder) == ["a*", "a.jsonl", "out[1]"]
 
 
 def test_the_name_of_a_file_that_is_there_is_no_pattern(tmp_path, monkeypatch):
@@ -119,8 +119,8 @@ def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
     content = 'id,text,note\r\n1,"good\nfilm, really",\'=1+1\r\n\r\n2,"a ""bad"" one"\r\n3,,é\r\n'
     content += '4,"x"y,z\r\n5\r\n6,a,b,c\r\n'
     source = write(content.encode("utf-8-sig"), "a.csv")
-    done = predict(model[0], source, tmp_path / "out", max_bad=3)
-    assert (done.predicted, done.bad) == (3, 3)
+    result = predict(model[0], source, tmp_path / "out", max_bad=3)
+    assert (result.predicted, result.bad) == (3, 3)
     (shard,) = (tmp_path / "out").glob("part-*.csv")
     table = list(csv.reader(io.StringIO(shard.read_text(encoding="utf-8"))))
     assert table[0] == ["id", "text", "note", "label", "probability", *(f"p_{name}" for name in model[1].labels)]
@@ -159,12 +159,12 @@ def test_lines_of_text_are_answered_in_their_order_and_gzip_is_unpacked(model, t
 def test_parquet_keeps_its_types_and_a_missing_text_is_a_bad_row(model, tmp_path):
     frame = pd.DataFrame({"text": [*TEXTS, None], "when": pd.Timestamp("2026-11-24 18:00:00.000001"), "n": range(7)})
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=3)
-    done = predict(model[0], tmp_path / "a.parquet", tmp_path / "out")
-    found = pd.read_parquet(tmp_path / "out" / done.shards[0]).sort_values("n", ignore_index=True)
-    pd.testing.assert_frame_equal(found[list(frame)], frame[:6], check_dtype=True)
+    result = predict(model[0], tmp_path / "a.parquet", tmp_path / "out")
+    table_out = pd.read_parquet(tmp_path / "out" / result.shards[0]).sort_values("n", ignore_index=True)
+    pd.testing.assert_frame_equal(table_out[list(frame)], frame[:6], check_dtype=True)
     answers = model[1].predict(TEXTS)
-    assert list(found["label"]) == [answer.label for answer in answers]
-    assert list(found["p_no"]) == pytest.approx([answer.probabilities["no"] for answer in answers], abs=1e-5)
+    assert list(table_out["label"]) == [answer.label for answer in answers]
+    assert list(table_out["p_no"]) == pytest.approx([answer.probabilities["no"] for answer in answers], abs=1e-5)
     (bad,) = lines_of(tmp_path / "out", "_bad")
     assert (bad["row"], bad["reason"]) == (7, "no text")
 
@@ -183,42 +183,42 @@ def test_a_time_with_nanoseconds_is_a_bad_row_and_no_time_is_changed(tmp_path):
     table = pa.table({"text": list("abcd"), "at": times, "more": pa.StructArray.from_arrays([lists], ["all"])})
     pq.write_table(table, tmp_path / "a.parquet")
     layout, _ = input_files.find_layout(input_files.InputOptions([str(tmp_path / "a.parquet")]))
-    found = [row for part in splitting.split(0, layout) for row in read_rows(part, layout)]
-    assert [row.get("text") for row in found] == ["a", None, "c", None]
-    kept = pa.Table.from_pylist([row["row"] for row in found if "row" in row], table.schema)
-    assert kept.equals(pa.concat_tables([table.slice(0, 1), table.slice(2, 1)]))
-    assert [row["reason"].partition(";")[0] for row in found if "reason" in row] == [
+    rows = [row for part in splitting.split(0, layout) for row in read_rows(part, layout)]
+    assert [row.get("text") for row in rows] == ["a", None, "c", None]
+    good_rows = pa.Table.from_pylist([row["row"] for row in rows if "row" in row], table.schema)
+    assert good_rows.equals(pa.concat_tables([table.slice(0, 1), table.slice(2, 1)]))
+    assert [row["reason"].partition(";")[0] for row in rows if "reason" in row] == [
         "a cell cannot be read: 'at' has a time with nanoseconds",
         "a cell cannot be read: 'more' has a time with nanoseconds",
     ]
 
 
 def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_path):
-    export, one = batch_exports["bilstm_tagger"]
+    export, bundle = batch_exports["bilstm_tagger"]
     predict(export, write("\n".join(TEXTS), "a.txt"), tmp_path / "text")
-    answers = one.predict(TEXTS)
+    answers = bundle.predict(TEXTS)
     expected = [" ".join(map("{}/{}".format, answer.tokens, answer.tags)) for answer in answers]
     assert (tmp_path / "text" / "part-00000-of-00001.txt").read_text().split("\n")[:-1] == expected
     pd.DataFrame({"text": TEXTS}).to_parquet(tmp_path / "a.parquet")
     predict(export, tmp_path / "a.parquet", tmp_path / "parquet")
-    found = pd.read_parquet(tmp_path / "parquet")
-    assert [list(tags) for tags in found["tags"]] == [answer.tags for answer in answers]
+    table = pd.read_parquet(tmp_path / "parquet")
+    assert [list(tags) for tags in table["tags"]] == [answer.tags for answer in answers]
     source = write([{"tokens": ["good", "film"], "text": 1}], "a.jsonl")
     predict(export, source, tmp_path / "jsonl", text_column="tokens")
     (row,) = lines_of(tmp_path / "jsonl")
-    assert (row["tokens"], row["tags"]) == (["good", "film"], one.predict([["good", "film"]])[0].tags)
+    assert (row["tokens"], row["tags"]) == (["good", "film"], bundle.predict([["good", "film"]])[0].tags)
 
 
 def test_a_text_under_the_name_of_an_answer_is_not_lost(batch_exports, write, tmp_path):
     source = write([{"tokens": ["good"]}, {"tokens": "good film"}], "a.jsonl")
-    done = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=1)
-    assert (done.predicted, done.bad) == (1, 1)
+    result = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=1)
+    assert (result.predicted, result.bad) == (1, 1)
     (row,) = lines_of(tmp_path / "out", "_bad")
     assert row["reason"] == "the key 'tokens' is already there; choose another --prefix for new ones"
     pd.DataFrame({"tokens": ["good film"]}).to_parquet(tmp_path / "a.parquet")
     predict(batch_exports["bilstm_tagger"][0], tmp_path / "a.parquet", tmp_path / "parquet", text_column="tokens")
-    found = pd.read_parquet(tmp_path / "parquet")
-    assert (found["tokens"][0], list(found["predicted_tokens"][0])) == ("good film", ["good", "film"])
+    table = pd.read_parquet(tmp_path / "parquet")
+    assert (table["tokens"][0], list(table["predicted_tokens"][0])) == ("good film", ["good", "film"])
 
 
 def test_the_answers_of_a_second_model_get_names_of_their_own(model, write, tmp_path):
@@ -251,34 +251,34 @@ def test_the_parts_of_a_file_hold_each_row_once(ending, size, packed, tmp_path, 
         content = CONTENT[ending].encode()
         path.write_bytes(gzip.compress(content) if packed else content)
     layout, _ = input_files.find_layout(input_files.InputOptions([str(path)]))
-    found = list(splitting.split(0, layout))
-    whole = [row for part in found for row in read_rows(part, layout)]
-    numbers = [row["number"] for row in whole]
+    parts = list(splitting.split(0, layout))
+    rows = [row for part in parts for row in read_rows(part, layout)]
+    numbers = [row["number"] for row in rows]
     assert numbers == sorted(set(numbers))
-    assert [row.get("text", "!")[:1] for row in whole] == list("abcd" if ending == "txt" else "abc!") + (
+    assert [row.get("text", "!")[:1] for row in rows] == list("abcd" if ending == "txt" else "abc!") + (
         ["", "f", "g"] if ending == "txt" else ["e", "f", "g"]
     )
-    assert len(found) == (1 if packed and ending != "parquet" else len(found))
+    assert len(parts) == (1 if packed and ending != "parquet" else len(parts))
     if size == 100:
-        assert len(found) == (2 if ending == "parquet" else 1)
+        assert len(parts) == (2 if ending == "parquet" else 1)
     elif size == 1 and not packed:
-        assert len(found) >= 7
+        assert len(parts) >= 7
 
 
 def test_shards_have_at_most_so_many_rows_and_say_how_many_there_are(model, write, tmp_path):
-    done = predict(model[0], write("\n".join("abcde"), "a.txt"), tmp_path / "out", shard_rows=2)
-    assert done.shards == tuple(f"part-0000{number}-of-00003.txt" for number in range(3))
-    assert left_in(tmp_path / "out") == ["_manifest.json", *done.shards]
+    result = predict(model[0], write("\n".join("abcde"), "a.txt"), tmp_path / "out", shard_rows=2)
+    assert result.shards == tuple(f"part-0000{number}-of-00003.txt" for number in range(3))
+    assert left_in(tmp_path / "out") == ["_manifest.json", *result.shards]
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
-    assert [one["rows"] for one in manifest["files"]] == [2, 2, 1]
+    assert [entry["rows"] for entry in manifest["files"]] == [2, 2, 1]
     assert left_in(tmp_path) == ["a.txt", "out"]
 
 
 def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_line(tmp_path, model):
     (tmp_path / "a.csv").write_text('sep=;\nid;text\n1;"good, but\nlong"\nid;text\n2;bad;film\n3;fine;\n')
     (tmp_path / "b.csv").write_text("id,text\n4,good film\n")
-    done = predict(model[0], tmp_path / "*.csv", tmp_path / "out")
-    assert (done.predicted, done.bad) == (3, 2)
+    result = predict(model[0], tmp_path / "*.csv", tmp_path / "out")
+    assert (result.predicted, result.bad) == (3, 2)
     bad_rows = [(Path(row["file"]).name, row["line"], row["reason"]) for row in lines_of(tmp_path / "out", "_bad")]
     reasons = ["it repeats the column names", "3 cells; there are 2 columns"]
     assert bad_rows == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]
@@ -322,7 +322,7 @@ def test_an_input_that_changes_meanwhile_publishes_nothing(change, moment, batch
         monkeypatch.setattr(input_files, "_keys", after(input_files._keys))
     elif moment == "parts read":
         monkeypatch.setattr(
-            splitting, "_of_lines", lambda *arguments, read=splitting._of_lines: after(list)(read(*arguments))
+            splitting, "_of_lines", lambda *arguments, of_lines=splitting._of_lines: after(list)(of_lines(*arguments))
         )
     else:
         monkeypatch.setattr(

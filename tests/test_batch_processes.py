@@ -47,25 +47,25 @@ def test_two_processes_predict_every_row_once(batch_exports, many, tmp_path):
 
 
 def test_a_run_that_is_killed_publishes_nothing_and_the_next_one_is_whole(batch_exports, many, tmp_path):
-    asked = command(batch_exports["bilstm"][0], many, tmp_path / "out", "--shard-rows", "500")
-    first = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    work = wait_for(lambda: next((one for one in tmp_path.iterdir() if len(list(one.glob("part.*"))) >= 3), None))
+    arguments = command(batch_exports["bilstm"][0], many, tmp_path / "out", "--shard-rows", "500")
+    first = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    work = wait_for(lambda: next((path for path in tmp_path.iterdir() if len(list(path.glob("part.*"))) >= 3), None))
     workers = children(first.pid)
     first.send_signal(signal.SIGKILL)
     first.wait()
     assert not (tmp_path / "out").exists()
     assert work.is_dir()
     wait_for(lambda: not [pid for pid in workers if is_alive(pid)])  # the workers end without their parent
-    run = subprocess.run(asked, capture_output=True, text=True)
+    run = subprocess.run(arguments, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert ids(tmp_path / "out") == dict.fromkeys(range(ROWS), 1)
     assert left_in(tmp_path) == ["out"]
 
 
 def test_a_worker_that_is_killed_ends_the_run_with_nothing_published(batch_exports, many, tmp_path):
-    asked = command(batch_exports["bilstm"][0], many, tmp_path / "out", "--shard-rows", "500")
-    first = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: next((one for one in tmp_path.iterdir() if len(list(one.glob("part.*"))) >= 3), None))
+    arguments = command(batch_exports["bilstm"][0], many, tmp_path / "out", "--shard-rows", "500")
+    first = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: next((path for path in tmp_path.iterdir() if len(list(path.glob("part.*"))) >= 3), None))
     os.kill(next(pid for pid in sorted(children(first.pid)) if "python" in command_of(pid)), signal.SIGKILL)
     try:
         _, errors = first.communicate(timeout=120)
@@ -80,8 +80,8 @@ def wait_for(condition, seconds=120):
     """What a condition returns once it is true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := condition():
-            return found
+        if value := condition():
+            return value
         time.sleep(0.05)
     raise AssertionError("it never happened")
 
@@ -90,7 +90,7 @@ def children(pid):
     """The processes that a process has started, and theirs."""
     every = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
     own = [child for child in every if status(child)[1] == str(pid)]
-    return {one for child in own for one in (child, *children(child))}
+    return {process for child in own for process in (child, *children(child))}
 
 
 def is_alive(pid):

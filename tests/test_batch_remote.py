@@ -17,7 +17,7 @@ class Bucket(LocalFileSystem):
     """Addresses such as bucket://out/a, kept as files below ``root``; like an object store, it knows no folders."""
 
     root: Path
-    moved: list[str] = []  # noqa: RUF012 - shared by all instances, of which Beam makes many
+    targets: list[str] = []  # noqa: RUF012 - shared by all instances, of which Beam makes many
 
     @classmethod
     def scheme(cls):
@@ -41,16 +41,16 @@ class Bucket(LocalFileSystem):
             if file.is_file() and path.startswith(prefix):
                 yield FileMetadata(path, file.stat().st_size)
 
-    def create(self, path, *given, **options):
-        self.moved.append(path)
+    def create(self, path, *arguments, **options):
+        self.targets.append(path)
         Path(self.at(path)).parent.mkdir(parents=True, exist_ok=True)
-        return super().create(self.at(path), *given, **options)
+        return super().create(self.at(path), *arguments, **options)
 
-    def open(self, path, *given, **options):
-        return super().open(self.at(path), *given, **options)
+    def open(self, path, *arguments, **options):
+        return super().open(self.at(path), *arguments, **options)
 
     def rename(self, sources, targets):
-        self.moved.extend(targets)
+        self.targets.extend(targets)
         for source, target in zip(sources, targets, strict=True):
             Path(self.at(target)).parent.mkdir(parents=True, exist_ok=True)
             Path(self.at(source)).rename(self.at(target))
@@ -73,15 +73,15 @@ def bucket(tmp_path, monkeypatch):
     (root / "in").mkdir(parents=True)
     (root / "in" / "a.jsonl").write_text('{"text": "good"}\n{"text": 3}\n')
     monkeypatch.setattr(Bucket, "root", root, raising=False)
-    Bucket.moved.clear()
+    Bucket.targets.clear()
     return root
 
 
 def test_the_manifest_is_written_after_everything_else(bucket, batch_exports):
-    done = predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out")
-    assert (done.predicted, done.bad) == (1, 1)
-    assert left_in(bucket / "out") == ["_bad-00000-of-00001.jsonl", "_manifest.json", *done.shards]
-    assert Bucket.moved[-1] == "bucket://out/_manifest.json"
+    result = predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out")
+    assert (result.predicted, result.bad) == (1, 1)
+    assert left_in(bucket / "out") == ["_bad-00000-of-00001.jsonl", "_manifest.json", *result.shards]
+    assert Bucket.targets[-1] == "bucket://out/_manifest.json"
     assert json.loads((bucket / "out" / "_manifest.json").read_text())["input"] == ["bucket://in/a.jsonl"]
     assert left_in(bucket) == ["in", "out"]
     with pytest.raises(FileExistsError, match="bucket://out is not empty"):
@@ -93,7 +93,7 @@ def test_an_address_that_is_a_pattern_is_refused(bucket, batch_exports):
         with pytest.raises(ValueError, match=r"--output bucket://.* holds '.', which makes it a pattern"):
             predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", f"bucket://{name}")
     assert left_in(bucket) == ["in"]
-    assert not Bucket.moved
+    assert not Bucket.targets
 
 
 def test_a_run_that_fails_leaves_nothing_at_the_address(bucket, batch_exports):

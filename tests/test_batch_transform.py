@@ -27,7 +27,7 @@ def through(transform, rows):
     result = pipeline.run()
     result.wait_until_finish()
     metrics = result.metrics().query()
-    return KEPT.pop(), {one.key.metric.name: one.committed for kind in metrics.values() for one in kind}
+    return KEPT.pop(), {counter.key.metric.name: counter.committed for kind in metrics.values() for counter in kind}
 
 
 def answered(rows):
@@ -37,45 +37,45 @@ def answered(rows):
         if isinstance(value, float):
             return round(value, 4)
         if isinstance(value, list):
-            return [rounded(one) for one in value]
-        return {key: rounded(one) for key, one in value.items()} if isinstance(value, dict) else value
+            return [rounded(item) for item in value]
+        return {key: rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
 
     return [rounded(row) for row in sorted(rows, key=lambda row: row["id"])]
 
 
-def given(key="text", texts=TEXTS):
+def rows_of(key="text", texts=TEXTS):
     return [{"id": number, key: text, "stars": 5.0} for number, text in enumerate(texts)]
 
 
-def labelled(one, rows, texts):
-    answers = zip(rows, one.predict(texts), strict=True)
+def labelled(trained, rows, texts):
+    answers = zip(rows, trained.predict(texts), strict=True)
     names = ("label", "probability", "probabilities")
     return answered([{**row, **{name: getattr(answer, name) for name in names}} for row, answer in answers])
 
 
 def test_a_classifier_adds_what_its_bundle_predicts_and_keeps_the_other_keys(batch_exports):
-    export, one = batch_exports["bilstm"]
-    found, metrics = through(Predict(export, batch_size=4), given())
-    assert answered(found) == labelled(one, given(), TEXTS)
+    export, trained = batch_exports["bilstm"]
+    predictions, metrics = through(Predict(export, batch_size=4), rows_of())
+    assert answered(predictions) == labelled(trained, rows_of(), TEXTS)
     assert metrics["num_inferences"] == len(TEXTS)
     assert metrics["load_model_latency_milli_secs"].count == 1
 
 
 def test_a_tagger_takes_texts_and_lists_of_tokens(batch_exports):
-    export, one = batch_exports["bilstm_tagger"]
+    export, trained = batch_exports["bilstm_tagger"]
     texts = [*TEXTS[:3], ["good", "zzz"], []]
-    found, _ = through(Predict(export, text_key="words", prefix="new_"), given("words", texts))
+    predictions, _ = through(Predict(export, text_key="words", prefix="new_"), rows_of("words", texts))
     expected = [
         {**row, "new_tokens": answer.tokens, "new_tags": answer.tags, "new_probabilities": answer.probabilities}
-        for row, answer in zip(given("words", texts), one.predict(texts), strict=True)
+        for row, answer in zip(rows_of("words", texts), trained.predict(texts), strict=True)
     ]
-    assert answered(found) == answered(expected)
+    assert answered(predictions) == answered(expected)
 
 
 def test_a_language_model_adds_its_scores(tmp_path):
-    one = bundle("stacked_lstm_lm")
-    found, _ = through(Predict(one.export(tmp_path / "lm", format="onnx")), given())
-    for row, score in zip(answered(found), one.score(TEXTS), strict=True):
+    trained = bundle("stacked_lstm_lm")
+    predictions, _ = through(Predict(trained.export(tmp_path / "lm", format="onnx")), rows_of())
+    for row, score in zip(answered(predictions), trained.score(TEXTS), strict=True):
         assert row["log_probability"] == pytest.approx(score.log_probability, abs=1e-3)
         assert (row["tokens"], row["unknown_words"]) == (score.tokens, score.unknown_words)
 
@@ -84,19 +84,19 @@ def test_a_language_model_adds_its_scores(tmp_path):
 def test_a_saved_model_answers_as_its_bundle_does(batch_exports, tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "TENSORFLOW_BATCH", 2)
     classifier = batch_exports["bilstm"][1]
-    found, _ = through(Predict(classifier.export(tmp_path / "classifier" / "1")), given())
-    assert answered(found) == labelled(classifier, given(), TEXTS)
+    predictions, _ = through(Predict(classifier.export(tmp_path / "classifier" / "1")), rows_of())
+    assert answered(predictions) == labelled(classifier, rows_of(), TEXTS)
     tagger = batch_exports["bilstm_tagger"][1]
     load = engines.find(tagger.export(tmp_path / "tagger" / "1")).load()
     assert [(a.tokens, a.tags) for a in load(TEXTS)] == [(b.tokens, b.tags) for b in tagger.predict(TEXTS)]
 
 
 def test_the_handler_gives_predictions_to_run_inference(batch_exports):
-    export, one = batch_exports["bilstm"]
+    export, trained = batch_exports["bilstm"]
     handler = ZooModelHandler(export)
-    assert list(handler.model.labels) == one.labels
-    found, _ = through(RunInference(handler), TEXTS)
-    assert {(a.text, a.label) for a in found} == {(b.text, b.label) for b in one.predict(TEXTS)}
+    assert list(handler.model.labels) == trained.labels
+    predictions, _ = through(RunInference(handler), TEXTS)
+    assert {(a.text, a.label) for a in predictions} == {(b.text, b.label) for b in trained.predict(TEXTS)}
     with pytest.raises(ValueError, match="take no inference_args"):
         handler.validate_inference_args({"temperature": 2})
 

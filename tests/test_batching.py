@@ -16,13 +16,13 @@ def contents(dataset):
 
 def test_no_text_is_cut_and_every_text_comes_once_with_its_label():
     batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=1)
-    seen = []
+    texts_of_batches = []
     for ids, labels in contents(batches.dataset):
         for row, label in zip(ids, labels, strict=True):
             assert row[row > 0].tolist() == ROWS[label].tolist()
             assert not row[len(ROWS[label]) :].any()
-            seen.append(int(label))
-    assert sorted(seen) == list(range(997))
+            texts_of_batches.append(int(label))
+    assert sorted(texts_of_batches) == list(range(997))
 
 
 def test_shapes_are_few_batches_full_and_padding_little():

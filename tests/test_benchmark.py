@@ -33,7 +33,7 @@ from benchmarks.speed.workloads import COLUMNS, SCALING, TARGETS, Settings
 from dense_lstm_zoo.measuring import turns
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 
 class InProcess:
@@ -59,8 +59,8 @@ def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkey
     row, bfloat16 = GROUPS["language_model"](settings)
     assert (row["name"], row["batch"], row["peer"], row["unit"]) == ("language_model", BATCH, "keras", "training step")
     assert (bfloat16["name"], bfloat16["peer"]) == ("language_model_bfloat16", "keras")
-    for found in (row, bfloat16):
-        assert min(found[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
+    for measurements in (row, bfloat16):
+        assert min(measurements[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
     assert float(row["max_difference"]) < 1e-5 < float(bfloat16["max_difference"]) < rows.BFLOAT16_TOLERANCE
     assert rows.targets("language_model", LanguageArchitecture().batch, "keras") == {"floor": 1.4, "aim": 1.6}
 
@@ -70,8 +70,10 @@ def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkey
     assert sampled["ours_rate"] == round(1e3 * large.batch * large.time / sampled["ours_ms"])
 
     taggers = Settings.quick(repeats=1, block_seconds=0.001, taggers=((SMALL_TAGGER, (1, 2)),))
-    found = list(GROUPS["tagger"](taggers))
-    assert [(row["name"], row["batch"], row["peer"]) for row in found] == [("tagger_4", n, "keras") for n in (1, 2)]
+    measurements = list(GROUPS["tagger"](taggers))
+    assert [(row["name"], row["batch"], row["peer"]) for row in measurements] == [
+        ("tagger_4", n, "keras") for n in (1, 2)
+    ]
     for architecture, batches in Settings().taggers:
         assert all(rows.targets(f"tagger_{architecture.units}", batch, "keras")["floor"] for batch in batches)
 

@@ -10,30 +10,30 @@ from tests import bundle_harness
 
 
 @pytest.fixture
-def measured(monkeypatch):
+def measurements(monkeypatch):
     """What was measured, with made-up costs."""
-    seen = []
+    calls = []
 
     def measure(runs, texts, *, repeats):
-        seen.append((list(runs), list(texts), repeats))
+        calls.append((list(runs), list(texts), repeats))
         costs = dict.fromkeys((*onnx_export._COSTS, *onnx_export._ABOUT), 1.5)
         return pd.DataFrame([{**costs, "error": ""} for _ in runs])
 
     monkeypatch.setattr(zoo, "measure", measure)
-    return seen
+    return calls
 
 
 @pytest.mark.parametrize(("name", "size"), [("dc_bilstm", "num_classes"), ("bilstm_tagger", "num_tags")])
-def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, size, measured, tmp_path):
+def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, size, measurements, tmp_path):
     corpus = zoo.load_corpus("demo", registry.entry(name).task)
     labels = (
         corpus.label_names if size == "num_classes" else sorted({tag for tags in corpus.train.tags for tag in tags})
     )
-    made = bundle_harness.bundle(name, **{size: len(labels)})
-    made.labels, made.config["training"]["dataset"] = list(labels), "demo"
-    folder = made.save(tmp_path / "bundle")
-    found = onnx_export.rows(str(folder), tmp_path, 7)
-    assert [(row["kind"], row["weights"]) for row in found] == [
+    new_bundle = bundle_harness.bundle(name, **{size: len(labels)})
+    new_bundle.labels, new_bundle.config["training"]["dataset"] = list(labels), "demo"
+    folder = new_bundle.save(tmp_path / "bundle")
+    rows = onnx_export.rows(str(folder), tmp_path, 7)
+    assert [(row["kind"], row["weights"]) for row in rows] == [
         ("bundle", "float32"),
         ("export", "float32"),
         *(("onnx", weights) for weights in ("float32", "float16", "int8")),
@@ -42,11 +42,11 @@ def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, size, meas
     dev = corpus.dev or corpus.with_dev(seed=bundle.config["training"]["seed"]).dev
     names = {"label_names": corpus.label_names} if bundle.task.name == "classification" else {}
     accuracy = round(100 * bundle.evaluate(dev, **names)["accuracy"], 2)
-    assert found[0]["accuracy"] == found[2]["accuracy"] == accuracy
-    assert found[2]["answers_that_differ"] == 0
-    assert float(found[2]["largest_difference"]) < 1e-5
-    assert float(found[4]["largest_difference"]) < 0.1
-    ((runs, texts, repeats),) = measured
+    assert rows[0]["accuracy"] == rows[2]["accuracy"] == accuracy
+    assert rows[2]["answers_that_differ"] == 0
+    assert float(rows[2]["largest_difference"]) < 1e-5
+    assert float(rows[4]["largest_difference"]) < 0.1
+    ((runs, texts, repeats),) = measurements
     assert (len(runs), len(texts), repeats) == (5, len(dev), 7)
 
 

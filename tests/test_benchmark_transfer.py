@@ -110,8 +110,8 @@ def test_seeds_and_sizes_without_texts_are_refused_before_any_training(sizes, se
 )
 def test_a_curve_of_what_is_no_number_is_refused_on_one_line(words, message, tmp_path, monkeypatch):
     text_encoder_harness.encoder().save(tmp_path / "encoder")
-    given = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", *words]
-    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given])
+    arguments = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", *words]
+    monkeypatch.setattr("sys.argv", ["pretraining_curves", *arguments])
     monkeypatch.setattr(transfer, "run", lambda *_: pytest.fail("a run began"))
     with pytest.raises(SystemExit) as stopped:
         pretraining_curves.main()
@@ -130,8 +130,8 @@ def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monk
     monkeypatch.setattr(transfer, "run", run)
     monkeypatch.setattr(pretraining_curves, "RESULTS", tmp_path / "rows.csv")
     monkeypatch.setattr(pretraining_curves, "PICTURE", tmp_path / "rows.png")
-    given = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", "--sizes", "20", "all", "--seeds", "2"]
-    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given, "--run-dir", str(tmp_path / "runs")])
+    arguments = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", "--sizes", "20", "all", "--seeds", "2"]
+    monkeypatch.setattr("sys.argv", ["pretraining_curves", *arguments, "--run-dir", str(tmp_path / "runs")])
     pretraining_curves.main()
     folder = str(tmp_path / "encoder")
     starts = [("dc_bilstm", None, None), ("dc_bilstm", folder, None), ("lm_classifier", None, folder)]
@@ -144,7 +144,7 @@ def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monk
         (start, size) for size in ("20", "all") for start in ("from scratch", "context", "fine-tuned")
     ]
     assert rows["encoder"].tolist() == ["", *[encoder.sha256[:12]] * 2] * 2
-    assert set(rows["command"]) == {"python -m benchmarks.pretraining_curves " + " ".join(given)}
+    assert set(rows["command"]) == {"python -m benchmarks.pretraining_curves " + " ".join(arguments)}
     assert (tmp_path / "rows.png").is_file()
 
 
@@ -153,13 +153,13 @@ def test_a_curve_takes_its_row_of_all_texts_from_the_table_of_pretraining(tmp_pa
     encoder.save(tmp_path / "encoder")
     same = {"dataset": "demo", "recipe": "r", "settings": "", "vectors": "v", "protocol": "seeds 1 2"}
     same |= {"best_epochs": "1 2", "seconds_median": 3, "versions": "", "processor": "p", "command": "c"}
-    found = [
+    rows_before = [
         {"start": "scratch", "model": "dc_bilstm", "encoder_sha256": "", "accuracy_mean": 50},
         {"start": "context", "model": "dc_bilstm", "encoder_sha256": encoder.sha256, "accuracy_mean": 60},
         {"start": "fine-tuned", "model": "lm_classifier", "encoder_sha256": "another", "accuracy_mean": 70},
     ]
     scores = {"accuracy_std": 1, "accuracies": "", "dev_accuracy_mean": 40}
-    pd.DataFrame([{**same, **scores, **row} for row in found]).to_csv(tmp_path / "whole.csv", index=False)
+    pd.DataFrame([{**same, **scores, **row} for row in rows_before]).to_csv(tmp_path / "whole.csv", index=False)
     monkeypatch.setattr(pretraining_curves, "WHOLE", tmp_path / "whole.csv")
     corpus = zoo.load_corpus("demo", "classification")
 

@@ -22,40 +22,40 @@ def test_bilstm_weights_move_both_ways_between_keras_and_this_package():
         ours.set_weights([w + 0.1 for w in ours.get_weights()])
         theirs.set_weights(ours.get_weights())
         np.testing.assert_allclose(theirs(x, mask=mask), ours(x, mask=mask), atol=1e-5)
-    one = layers.LSTM(7)
-    one(x)
+    our_layer = layers.LSTM(7)
+    our_layer(x)
     keras_one = keras.layers.LSTM(7, return_sequences=True)
     keras_one(x)
-    keras_one.set_weights(one.get_weights())
-    np.testing.assert_allclose(one(x), keras_one(x), atol=1e-5)
+    keras_one.set_weights(our_layer.get_weights())
+    np.testing.assert_allclose(our_layer(x), keras_one(x), atol=1e-5)
 
 
 def test_dense_bilstm_equals_the_golden_vectors(golden):
-    given = np.load(golden / "dense_bilstm.npz")
+    arrays = np.load(golden / "dense_bilstm.npz")
     layer = layers.DenseBiLSTM(2, 3, 4, return_all_layers=True)
-    layer(given["x"], lengths=given["lengths"])
+    layer(arrays["x"], lengths=arrays["lengths"])
     names = [f"{d}_{w}" for d in ("forward", "backward") for w in ("kernel", "recurrent", "bias")]
-    layer.set_weights([given[f"layer{i}_{name}"] for i in range(3) for name in names])
-    states = layer(given["x"], lengths=given["lengths"])
+    layer.set_weights([arrays[f"layer{i}_{name}"] for i in range(3) for name in names])
+    states = layer(arrays["x"], lengths=arrays["lengths"])
     for i in range(3):
-        np.testing.assert_allclose(states[i], given[f"h{i}"], atol=1e-5)
-    pooled = layers.MaskedPooling("mean")(states[-1], lengths=given["lengths"])
-    np.testing.assert_allclose(pooled, given["pooled"], atol=1e-5)
+        np.testing.assert_allclose(states[i], arrays[f"h{i}"], atol=1e-5)
+    pooled = layers.MaskedPooling("mean")(states[-1], lengths=arrays["lengths"])
+    np.testing.assert_allclose(pooled, arrays["pooled"], atol=1e-5)
 
 
 def test_initial_state_is_carried_in_and_final_state_out():
-    layer = harness.built(harness.BY_NAME["bilstm_states"])
+    layer = harness.new_layer(harness.BY_NAME["bilstm_states"])
     rng = np.random.default_rng(1)
     start = [rng.normal(size=(harness.BATCH, 6)).astype(np.float32) for _ in range(2)]
-    found = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS, initial_state=start))
+    outputs = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS, initial_state=start))
     expected = reference.lstm(harness.inputs(), harness.LENGTHS, layer.get_weights(), start)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    np.testing.assert_allclose(found[2][3], start[1][3], atol=1e-6)
+    np.testing.assert_allclose(outputs[2][3], start[1][3], atol=1e-6)
 
 
 def test_last_pooling_of_two_directions_is_what_a_bilstm_returns_without_sequences():
-    layer = harness.built(harness.BY_NAME["bilstm"])
+    layer = harness.new_layer(harness.BY_NAME["bilstm"])
     last = layers.BiLSTM(3, return_sequences=False)
     last(harness.inputs())
     last.set_weights(layer.get_weights())
@@ -98,7 +98,7 @@ def test_remat_runs_each_layer_again_in_the_backward_pass():
 def test_masks_of_an_embedding_reach_the_layers_by_themselves():
     ids = np.array([[3, 4, 0, 0], [5, 0, 0, 0]])
     embedding = keras.layers.Embedding(9, harness.FEATURES, mask_zero=True)
-    encoder, pooling = harness.built(harness.BY_NAME["dense_bilstm"]), layers.MaskedPooling("mean")
+    encoder, pooling = harness.new_layer(harness.BY_NAME["dense_bilstm"]), layers.MaskedPooling("mean")
     by_mask = pooling(encoder(embedding(ids)))
     lengths = np.array([2, 1])
     by_lengths = pooling(numpy(encoder(numpy(embedding(ids)), lengths=lengths)), lengths=lengths)

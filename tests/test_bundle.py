@@ -28,12 +28,12 @@ def test_the_loaded_bundle_predicts_what_the_trained_one_did(run):
 def test_predictions_hold_label_and_probabilities_in_order(run):
     bundle, _ = run
     texts = zoo.load_corpus("demo").test.texts[:40]
-    for text, found in zip(texts, bundle.predict(texts), strict=True):
-        assert found.text == text
-        assert sum(found.probabilities.values()) == pytest.approx(1, abs=1e-6)
-        assert found.label == max(found.probabilities, key=found.probabilities.get)
-        assert found.probability == found.probabilities[found.label]
-        assert bundle.predict([text])[0].probability == pytest.approx(found.probability, abs=1e-5)
+    for text, prediction in zip(texts, bundle.predict(texts), strict=True):
+        assert prediction.text == text
+        assert sum(prediction.probabilities.values()) == pytest.approx(1, abs=1e-6)
+        assert prediction.label == max(prediction.probabilities, key=prediction.probabilities.get)
+        assert prediction.probability == prediction.probabilities[prediction.label]
+        assert bundle.predict([text])[0].probability == pytest.approx(prediction.probability, abs=1e-5)
     assert bundle.predict([]) == []
     assert next(bundle.predict_stream(iter(texts))).text == texts[0]
 
@@ -62,10 +62,10 @@ TEXTS = [
 def test_any_text_is_predicted_and_alone_as_among_others(run):
     bundle, _ = run
     together = bundle.predict(TEXTS)
-    for text, found in zip(TEXTS, together, strict=True):
-        assert found.text == text
-        assert found.probability == pytest.approx(bundle.predict([text])[0].probability, abs=1e-5)
-        assert sum(found.probabilities.values()) == pytest.approx(1)
+    for text, prediction in zip(TEXTS, together, strict=True):
+        assert prediction.text == text
+        assert prediction.probability == pytest.approx(bundle.predict([text])[0].probability, abs=1e-5)
+        assert sum(prediction.probabilities.values()) == pytest.approx(1)
 
 
 def test_very_long_texts_do_not_meet_in_one_batch(run, monkeypatch):
@@ -83,7 +83,7 @@ def test_evaluate_scores_labelled_texts_and_refuses_foreign_labels(run):
     bundle, _ = run
     test = small_demo().test
     scores = bundle.evaluate(test)
-    labels = [found.label for found in bundle.predict(test.texts)]
+    labels = [prediction.label for prediction in bundle.predict(test.texts)]
     names = zoo.load_corpus("demo").label_names
     expected = np.mean([names[y] == label for y, label in zip(test.labels, labels, strict=True)])
     assert scores["accuracy"] == pytest.approx(expected) == pytest.approx(bundle.metrics["test_accuracy"])
@@ -137,16 +137,16 @@ def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tm
     with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable kernel runs: TensorFlow sees no GPU"):
         again = zoo.load(tmp_path / "run")
     texts = ["The soup was bland.", ""]
-    expected = [found.probability for found in bundle.predict(texts)]
-    assert [found.probability for found in again.predict(texts)] == pytest.approx(expected, abs=1e-5)
+    expected = [prediction.probability for prediction in bundle.predict(texts)]
+    assert [prediction.probability for prediction in again.predict(texts)] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_bundle_of_a_later_version_is_refused_with_what_it_needs(run, tmp_path):
     bundle, _ = run
     config = {**bundle.config, "model": "bilstm_2"}
     dataclasses.replace(bundle, config=config).save(tmp_path / "run")
-    needed = re.escape(f"dense-lstm-zoo {config['versions']['dense-lstm-zoo']}")
-    with pytest.raises(zoo.BundleError, match=rf"config\.json .*Unknown model 'bilstm_2'.*{needed}"):
+    version = re.escape(f"dense-lstm-zoo {config['versions']['dense-lstm-zoo']}")
+    with pytest.raises(zoo.BundleError, match=rf"config\.json .*Unknown model 'bilstm_2'.*{version}"):
         zoo.load(tmp_path / "run")
 
 

@@ -53,16 +53,16 @@ def test_a_copy_that_is_sealed_again_loads_beside_a_users_own_notes(run, bundle)
 def test_weights_that_the_file_does_not_hold_are_refused_before_they_are_made(bundle, monkeypatch, arguments):
     import tensorflow as tf
 
-    made, variable = [], tf.Variable
+    variables, variable = [], tf.Variable
 
     def counting(*args, **kwargs):
-        made.append(variable(*args, **kwargs))
-        return made[-1]
+        variables.append(variable(*args, **kwargs))
+        return variables[-1]
 
     monkeypatch.setattr(tf, "Variable", counting)
     change(bundle, arguments=arguments)
     refused(bundle, r"config\.json|model\.weights\.h5|vocabulary\.txt")
-    assert sum(int(np.prod(v.shape)) for v in made) < 100_000
+    assert sum(int(np.prod(v.shape)) for v in variables) < 100_000
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_weights_that_the_file_does_not_hold_are_refused_before_they_are_made(bu
 )
 def test_depths_that_the_file_cannot_hold_are_refused(bundle, model, arguments):
     config = json.loads((bundle / "config.json").read_text())
-    kept = {name: value for name, value in config["arguments"].items() if name in registry.entry(model).arguments}
-    (bundle / "config.json").write_text(json.dumps({**config, "model": model, "arguments": {**kept, **arguments}}))
+    accepted = {name: value for name, value in config["arguments"].items() if name in registry.entry(model).arguments}
+    (bundle / "config.json").write_text(json.dumps({**config, "model": model, "arguments": {**accepted, **arguments}}))
     refused(bundle, r"config\.json: \w+=1,000,000,000 does not fit model\.weights\.h5")
 
 
@@ -162,10 +162,10 @@ def test_a_word_that_is_there_twice_is_refused(bundle):
 
 @pytest.mark.parametrize("name", bundle_names.REQUIRED)
 def test_what_a_bundle_needs_is_missed_though_the_manifest_does_not_list_it(bundle, name):
-    whole = (bundle / name).read_bytes()
+    content = (bundle / name).read_bytes()
     (bundle / name).unlink()
     refused(bundle, f"is incomplete: {name} is missing")
-    (bundle / name).write_bytes(whole)  # there, but of no manifest
+    (bundle / name).write_bytes(content)  # there, but of no manifest
     with pytest.raises(zoo.BundleError, match=f"{name} is missing in its manifest"):
         zoo.load(bundle)
 
@@ -180,10 +180,10 @@ def test_links_in_the_place_of_files_are_refused(run, bundle, name):
         zoo.load(bundle)
 
 
-@pytest.mark.parametrize("listed", ["../bundle/config.json", "/etc/hostname", "a" * 300, "a\0b", "..", ""])
-def test_a_manifest_that_lists_files_elsewhere_is_refused(bundle, listed):
+@pytest.mark.parametrize("path", ["../bundle/config.json", "/etc/hostname", "a" * 300, "a\0b", "..", ""])
+def test_a_manifest_that_lists_files_elsewhere_is_refused(bundle, path):
     manifest = (bundle / "manifest.json").read_text().rpartition("\nsha256")[0]
-    body = manifest.replace('"config.json"', json.dumps(listed) + ': "0", "config.json"')
+    body = manifest.replace('"config.json"', json.dumps(path) + ': "0", "config.json"')
     (bundle / "manifest.json").write_text(f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n")
     with pytest.raises(zoo.BundleError):
         zoo.load(bundle)

@@ -10,7 +10,7 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.reports import cards, command_line
 from dense_lstm_zoo.tagging import demo as tagging_demo
 from tests.preset_harness import write_table
-from tests.saving_harness import made
+from tests.saving_harness import scored_bundle
 
 EVALUATION = {
     "split": "test",
@@ -44,16 +44,16 @@ def test_known_failures_of_a_tagger_and_of_many_labels():
 
 
 def test_a_card_names_size_speed_and_what_to_cite(tmp_path):
-    bundle = made(["no", "yes"])
+    bundle = scored_bundle(["no", "yes"])
     bundle.config["training"]["dataset"] = "trec"
     bundle.metrics |= {"p50_ms_1": 1.25, "p99_ms_1": 3.0, "texts_per_s": 2500, "speed_batch": 32, "speed_of": "2 cores"}
     card = (bundle.save(tmp_path / "run") / "README.md").read_text()
-    needed = sum(
+    num_bytes = sum(
         file.stat().st_size
         for file in (tmp_path / "run").iterdir()
         if file.suffix not in (".png", ".md")  # those are for people
     )
-    assert f"- {needed / 2**20:.1f} MB on disk" in card
+    assert f"- {num_bytes / 2**20:.1f} MB on disk" in card
     assert "- one text: median 1.2 ms, 99th percentile 3.0 ms; 2,500 texts a second in batches of 32 (2 cores)" in card
     assert "- data: Li and Roth 2002" in card
     assert "- model: " in card
@@ -114,7 +114,7 @@ TOLD = "dense-lstm-zoo train bilstm --dataset trec --recipe ding2018 --seed 4 --
 def test_what_this_version_does_not_know_has_no_command(changes, expected):
     config = {**CONFIG, **changes}
     assert command_line.of(config) == expected
-    bundle = made(["no", "yes"])
+    bundle = scored_bundle(["no", "yes"])
     bundle.config |= {name: value for name, value in config.items() if name != "arguments"}
     bundle.config["training"] = {"dataset": "trec", **config["training"]}
     assert ("## Command" in cards.model_card(bundle)) == bool(expected)
@@ -135,5 +135,5 @@ def test_the_command_names_the_columns_and_the_length_that_were_read():
 def test_a_run_that_went_on_from_another_names_it_and_leaves_its_arguments_out():
     origin = {"name": "base", "freeze": "encoder", "unfreeze_after": 2}
     config = {**CONFIG, "training": {**CONFIG["training"], "recipe": None, "init_from": origin}}
-    told = "--init-from base --freeze encoder --unfreeze-after 2 --epochs 9 --run-dir runs/mine"
-    assert command_line.of(config) == f"dense-lstm-zoo train bilstm --dataset trec --seed 4 {told}"
+    options = "--init-from base --freeze encoder --unfreeze-after 2 --epochs 9 --run-dir runs/mine"
+    assert command_line.of(config) == f"dense-lstm-zoo train bilstm --dataset trec --seed 4 {options}"

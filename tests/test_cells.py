@@ -58,13 +58,13 @@ class Found:
 
 SHAPES = writing.Shapes(
     columns=["label", "probability"],
-    line=lambda found: [found.label, "0.5", found.text],
-    row=lambda found: [found.label, "0.5"],
-    fields=lambda found: {"label": found.label, "probability": 0.5},
+    line=lambda prediction: [prediction.label, "0.5", prediction.text],
+    row=lambda prediction: [prediction.label, "0.5"],
+    fields=lambda prediction: {"label": prediction.label, "probability": 0.5},
 )
 
 
-def written(content, form, *, input_form="csv", label="=up", **options):
+def output(content, form, *, input_form="csv", label="=up", **options):
     """What is written of an input whose every text gets the same label."""
     source = records.read_records(io.BufferedReader(io.BytesIO(content.encode())), "in", records.Options(input_form))
     target = io.StringIO()
@@ -78,11 +78,11 @@ def written(content, form, *, input_form="csv", label="=up", **options):
 
 def test_text_csv_and_json_of_a_hostile_table():
     content = '=id,text\n=1+1,"@x\x1b\ny"\n'
-    assert written(content, "text") == "=up\t0.5\t@x\\x1b\\ny\n"
-    assert written(content, "text", raw=True) == "=up\t0.5\t@x\x1b\ny\n"
-    assert written(content, "csv") == "'=id,text,label,probability\n'=1+1,\"'@x\x1b\ny\",'=up,0.5\n"
-    assert written(content, "csv", raw=True) == '=id,text,label,probability\n=1+1,"@x\x1b\ny",=up,0.5\n'
-    assert json.loads(written(content, "jsonl")) == {
+    assert output(content, "text") == "=up\t0.5\t@x\\x1b\\ny\n"
+    assert output(content, "text", raw=True) == "=up\t0.5\t@x\x1b\ny\n"
+    assert output(content, "csv") == "'=id,text,label,probability\n'=1+1,\"'@x\x1b\ny\",'=up,0.5\n"
+    assert output(content, "csv", raw=True) == '=id,text,label,probability\n=1+1,"@x\x1b\ny",=up,0.5\n'
+    assert json.loads(output(content, "jsonl")) == {
         "=id": "=1+1",
         "text": "@x\x1b\ny",
         "label": "=up",
@@ -92,48 +92,48 @@ def test_text_csv_and_json_of_a_hostile_table():
 
 def test_what_was_written_reads_as_what_was_read():
     content = "=id,text\n=1+1,@x\n'=q,'fine'\n"
-    once = written(content, "csv")
+    once = output(content, "csv")
     source = records.read_records(io.BufferedReader(io.BytesIO(once.encode())), "in", records.Options("csv"))
     assert [record.cells[:2] for record in source.records] == [["=1+1", "@x"], ["=q", "'fine'"]]
     assert source.names[:2] == ["=id", "text"]
 
 
 def test_columns_of_the_input_keep_their_names_and_the_new_ones_get_others():
-    rows = list(csv.reader(io.StringIO(written("text,label\na,gold\n", "csv"))))
+    rows = list(csv.reader(io.StringIO(output("text,label\na,gold\n", "csv"))))
     assert rows == [["text", "label", "predicted_label", "predicted_probability"], ["a", "gold", "'=up", "0.5"]]
-    twice = written("text,label,predicted_label\na,b,c\n", "csv", prefix="new_")
+    twice = output("text,label,predicted_label\na,b,c\n", "csv", prefix="new_")
     assert twice.startswith("text,label,predicted_label,new_label,new_probability\n")
     with pytest.raises(ValueError, match=r"line 2 already has 'predicted_label'.*--prefix"):
-        written("text,label,predicted_label\na,b,c\n", "csv")
-    line = json.loads(written('{"text": "a", "label": "gold"}\n', "jsonl", input_form="jsonl"))
+        output("text,label,predicted_label\na,b,c\n", "csv")
+    line = json.loads(output('{"text": "a", "label": "gold"}\n', "jsonl", input_form="jsonl"))
     assert line == {"text": "a", "label": "gold", "predicted_label": "=up", "predicted_probability": 0.5}
-    assert written("text,label\n", "csv") == "text,label,predicted_label,predicted_probability\n"
-    assert written("note,text,note\nx,a,y\n", "csv") == "note,text,note,label,probability\nx,a,y,'=up,0.5\n"
+    assert output("text,label\n", "csv") == "text,label,predicted_label,predicted_probability\n"
+    assert output("note,text,note\nx,a,y\n", "csv") == "note,text,note,label,probability\nx,a,y,'=up,0.5\n"
     with pytest.raises(ValueError, match="two columns are named 'note'"):
-        written("note,text,note\nx,a,y\n", "jsonl")
+        output("note,text,note\nx,a,y\n", "jsonl")
 
 
 def test_a_key_that_only_later_lines_have_is_never_overwritten():
     content = '{"text": "a"}\n{"text": "b", "label": "gold"}\n'
     with pytest.raises(ValueError, match=r"in, line 2 already has 'label'"):
-        written(content, "jsonl", input_form="jsonl")
+        output(content, "jsonl", input_form="jsonl")
     with pytest.raises(ValueError, match=r"in, line 2 has the key 'label', which the first line lacks"):
-        written(content, "csv", input_form="jsonl")
-    lines = written(content, "jsonl", input_form="jsonl", prefix="p_").splitlines()
+        output(content, "csv", input_form="jsonl")
+    lines = output(content, "jsonl", input_form="jsonl", prefix="p_").splitlines()
     assert [json.loads(line).get("label") for line in lines] == [None, "gold"]
 
 
 def test_values_that_are_not_strings_become_cells():
     content = '{"text": "a", "n": -5, "yes": true, "none": null, "list": ["=x"]}\n{"text": "b"}\n'
-    rows = list(csv.reader(io.StringIO(written(content, "csv", input_form="jsonl", label="up"))))
+    rows = list(csv.reader(io.StringIO(output(content, "csv", input_form="jsonl", label="up"))))
     assert rows[1:] == [["a", "-5", "true", "", '["=x"]', "up", "0.5"], ["b", "", "", "", "", "up", "0.5"]]
 
 
 def test_half_a_surrogate_pair_stops_no_output():
     content = '{"text": "a\\ud800"}\n'
-    written(content, "csv", input_form="jsonl").encode()
-    written(content, "text", input_form="jsonl").encode()
-    assert json.loads(written(content, "jsonl", input_form="jsonl").encode())["text"] == "a\ud800"
+    output(content, "csv", input_form="jsonl").encode()
+    output(content, "text", input_form="jsonl").encode()
+    assert json.loads(output(content, "jsonl", input_form="jsonl").encode())["text"] == "a\ud800"
 
 
 def test_a_taggers_tokens_may_be_there_already_and_its_tags_are_never_overwritten():

@@ -35,7 +35,7 @@ def refusal(call, method, *content, **fields):
     return error.value.code().name
 
 
-def shown(token):
+def with_token(token):
     return access.TokenShown(token, 20)
 
 
@@ -46,7 +46,12 @@ def test_a_stranger_on_the_chiefs_port_is_refused_whatever_it_asks_for(tmp_path)
     serving = Serving(oracle)
     serving.start()
     assert REQUESTS.keys() == set(chief.Service.METHODS)
-    for interceptors in ([], [shown("x" * len(TOKEN))], [shown("")], [shown(TOKEN), shown("other")]):
+    for interceptors in (
+        [],
+        [with_token("x" * len(TOKEN))],
+        [with_token("")],
+        [with_token(TOKEN), with_token("other")],
+    ):
         call = serving.calls(*interceptors)
         assert {refusal(call, method, **fields) for method, fields in REQUESTS.items()} == {"UNAUTHENTICATED"}
     assert oracle.get_state() == state
@@ -59,7 +64,7 @@ def test_requests_that_no_worker_makes_are_refused_and_the_chief_goes_on_to_its_
     oracle = make_oracle(folder)
     serving = Serving(oracle)
     serving.start()
-    call = serving.calls(shown(TOKEN))
+    call = serving.calls(with_token(TOKEN))
     space = oracle.get_space().get_config()
     for method in ("update_trial", "end_trial"):
         assert refusal(call, method, **{**REQUESTS[method], "trial": "0099"}) == "NOT_FOUND"

@@ -13,24 +13,24 @@ CHOICES = [case for case in harness.CHOICES if case.task == "classification"]
 @pytest.mark.parametrize("case", CHOICES, ids=str)
 def test_beside_the_encoder_there_are_words_characters_and_a_softmax_alone(case):
     model, embedding_dim = harness.shared(case), case.arguments["embedding_dim"]
-    rest = harness.VOCABULARY * embedding_dim + model.get_layer("logits").count_params()
+    count = harness.VOCABULARY * embedding_dim + model.get_layer("logits").count_params()
     if case.name == "cnn_mc":
-        rest += harness.VOCABULARY * embedding_dim  # the channel that is never trained
+        count += harness.VOCABULARY * embedding_dim  # the channel that is never trained
     if case.arguments.get("char_filters"):
-        rest += 9 * 2 + 5 * 2 * 4 + 4  # characters' vectors, and a convolution five wide
+        count += 9 * 2 + 5 * 2 * 4 + 4  # characters' vectors, and a convolution five wide
     if units := case.arguments.get("context_units"):  # two dense layers read in both directions, <eos> first
         dim = case.arguments["context_dim"]
         layers = [(dim + units + 1) * 4 * units, (dim + 2 * units + 1) * 4 * units]
-        rest += harness.VOCABULARY * dim + dim + 2 * sum(layers) + 2 + 1  # and a weight per layer, and their scale
-    assert model.count_params() == rest + zoo.count_encoder_parameters(model)
+        count += harness.VOCABULARY * dim + dim + 2 * sum(layers) + 2 + 1  # and a weight per layer, and their scale
+    assert model.count_params() == count + zoo.count_encoder_parameters(model)
 
 
 def test_the_softmax_reads_all_blocks_of_the_papers_pooling_or_one_value_of_each_filter():
     sizes = {"units": 7, "max_length": 9}
     model = zoo.build("blstm_2dcnn", **{**harness.tiny_arguments("blstm_2dcnn"), **sizes})
     assert model.get_layer("logits").kernel.shape == (5 * ((9 - 2) // 2) * ((7 - 2) // 2), harness.CLASSES)
-    whole = harness.tiny("blstm_2dcnn", pool_size=None)
-    assert whole.get_layer("logits").kernel.shape == (5, harness.CLASSES)
+    network = harness.tiny("blstm_2dcnn", pool_size=None)
+    assert network.get_layer("logits").kernel.shape == (5, harness.CLASSES)
     arguments = zoo.describe("blstm_2dcnn").arguments
     assert (arguments["pool_size"], arguments["max_length"]) == (2, 64)
     with pytest.raises(ValueError, match="need at least 4 steps and 4 features; received features=3"):

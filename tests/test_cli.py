@@ -98,8 +98,8 @@ def test_evaluate_wants_one_file_of_one_label_and_tells_its_format_by_its_name(r
     (tmp_path / "praise").write_text('text,label\n"it was great, really",up\n')  # as the training texts were
     assert output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "praise") == (0, scored, "")
     (tmp_path / "praise.txt").write_text('{"said": "it was great, really", "label": "up"}\n')
-    said = ["--test-file", tmp_path / "praise.txt", "--dataset", "jsonl", "--text-column", "said"]
-    assert output_of(capsys, "evaluate", run_dir, *said) == (0, scored, "")
+    options = ["--test-file", tmp_path / "praise.txt", "--dataset", "jsonl", "--text-column", "said"]
+    assert output_of(capsys, "evaluate", run_dir, *options) == (0, scored, "")
     for wrong, message in (
         (["--dataset", "jsnl"], "Unknown value of --dataset: 'jsnl'. Did you mean 'jsonl'"),
         (["--token-column", "1"], "Unknown option of corpus 'csv': 'token_column'"),
@@ -136,8 +136,8 @@ def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path
     ],
 )
 def test_an_empty_name_of_a_file_is_refused_and_is_not_a_standard_stream(run_dir, capsys, arguments):
-    command, *rest = arguments
-    status, out, err = output_of(capsys, command, run_dir, *rest)
+    command, *options = arguments
+    status, out, err = output_of(capsys, command, run_dir, *options)
     assert (status, out) == (2, "")
     assert "empty" in err or "must end in .png" in err
 

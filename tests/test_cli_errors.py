@@ -83,10 +83,10 @@ def test_a_command_that_fails_loads_no_tensorflow_for_its_error():
 
 
 def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
-    seen = {}
-    monkeypatch.setattr(COMMANDS["train"], "run", lambda **options: seen.update(options))
+    options_of_run = {}
+    monkeypatch.setattr(COMMANDS["train"], "run", lambda **options: options_of_run.update(options))
     main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--units", "[" * 100_000])
-    assert seen["units"] == "[" * 100_000
+    assert options_of_run["units"] == "[" * 100_000
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_overwriting_is_advised_only_where_it_can_be_asked_for(run, tmp_path, ca
     (tmp_path / "a.csv").write_text("text,label\nfine,positive\n")
     with pytest.raises(FileExistsError, match=r"already exists; choose another folder\.$"):
         settings.claim(tmp_path, plan.plan("bilstm", "demo", space={"units": [4, 5]}))
-    given = ["--test-file", str(tmp_path / "a.csv"), "--report", str(tmp_path)]
-    assert main(["evaluate", str(run[1]), *given]) == 2
+    arguments = ["--test-file", str(tmp_path / "a.csv"), "--report", str(tmp_path)]
+    assert main(["evaluate", str(run[1]), *arguments]) == 2
     assert capsys.readouterr().err == f"error: {tmp_path} already exists; choose another folder.\n"
 
 

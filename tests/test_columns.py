@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dense_lstm_zoo.data.columns import ColumnFile, sentence_lines
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
-from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
+from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, write_split
 
 
 def fails(match, path, **options):
@@ -82,7 +82,7 @@ def test_a_first_token_that_looks_like_a_comment_is_a_token(write):
 
 def test_sentences_may_have_one_token_or_thousands(write):
     split = TaggedSplit([["w"], ["w"] * 5000, ["w"]], [["A"], ["B"] * 5000, ["A"]])
-    assert read_columns(write(written(split))) == split
+    assert read_columns(write(write_split(split))) == split
 
 
 def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(write):
@@ -170,7 +170,7 @@ splits = st.lists(st.lists(st.tuples(tokens, cells), min_size=1, max_size=5), mi
 @settings(max_examples=150, deadline=None)
 def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, separator, zipped):
     split = TaggedSplit(*([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1)))
-    content = written(split, separator).encode()
+    content = write_split(split, separator).encode()
     path = tmp_path_factory.getbasetemp() / "written.txt"
     path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
     assert read_columns(path) == read_columns(path, separator=separator) == split

@@ -28,10 +28,10 @@ def test_the_help_of_every_model_has_its_options_in_under_60_lines_that_fit(caps
         assert len(lines) < 60, model
         rows = [re.fullmatch(r"  (--[a-z0-9-]+)(?: \S+)? +(\S.*)", line) for line in lines if line.startswith("  ")]
         assert all(rows), model
-        named = {row[1].removeprefix("--").replace("-", "_") for row in rows}
-        assert set(entry.arguments) - set(registry.FROM_DATA) <= named
-        assert {option.name for option in tasks.find(entry.task).options} <= named
-        assert {"dataset", "train_file", "recipe", "epochs", "batch_size", "seed", "run_dir"} <= named
+        options = {row[1].removeprefix("--").replace("-", "_") for row in rows}
+        assert set(entry.arguments) - set(registry.FROM_DATA) <= options
+        assert {option.name for option in tasks.find(entry.task).options} <= options
+        assert {"dataset", "train_file", "recipe", "epochs", "batch_size", "seed", "run_dir"} <= options
         for title in ("data:", "model:", "training:", "saving:"):
             assert title in lines
         assert all(len(line) <= int(columns) for line in lines if line.startswith("  ")), model
@@ -66,9 +66,9 @@ def test_the_model_may_stand_behind_options(capsys):
 def test_an_option_that_no_model_has_is_near_one_that_the_model_has(capsys):
     with pytest.raises(SystemExit):
         main(["train", "dense_lstm_lm", "--topp-units", "3"])
-    told = capsys.readouterr().err
-    assert "--units" in told
-    assert "--top-units" not in told
+    message = capsys.readouterr().err
+    assert "--units" in message
+    assert "--top-units" not in message
 
 
 def test_the_help_of_a_model_that_is_misspelt_names_near_ones(capsys):

@@ -9,7 +9,7 @@ from tests.training_harness import small_demo
 from tuning import table_cells
 from tuning.columns import Outcome, read_config
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
@@ -59,9 +59,9 @@ def test_classifiers_are_compared_with_the_bilstm_of_their_own_seeds_and_corpus(
 
 def test_a_paired_difference_has_students_interval():
     # The sleep of ten patients under two drugs (Student 1908): 1.58 hours, 0.70 to 2.46.
-    one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    scores = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
     two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    assert table_cells.paired_difference(two, one) == "+1.58 (0.70 to 2.46)"
+    assert table_cells.paired_difference(two, scores) == "+1.58 (0.70 to 2.46)"
     assert table_cells.paired_difference([2.0], [1.0]) == "+1.00"
 
 
@@ -69,13 +69,16 @@ def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(dynamic_interaction, "CURVES", tmp_path / "curves.csv")
     monkeypatch.setattr(dynamic_interaction, "PICTURE", tmp_path / "curves.png")
-    drawn = []
-    monkeypatch.setattr(dynamic_interaction.plots, "by_batch", lambda panels, *_: drawn.append(panels))
+    pictures = []
+    monkeypatch.setattr(dynamic_interaction.plots, "by_batch", lambda panels, *_: pictures.append(panels))
     shared = {"dataset": "trec", "settings": "", "batch": [5, 10], "dev_accuracy": [0.5, 0.6]}
     rows = [pd.DataFrame({**shared, "encoder": e, "pooling": p}) for e in ("stack", "dense") for p in ("mean", "dsa")]
     pd.concat(rows).to_csv(dynamic_interaction.CURVES, index=False)
     dynamic_interaction.draw()
-    assert {panel: list(runs) for panel, runs in drawn[0].items()} == {"trec, stack": ["mean"], "trec, dense": ["mean"]}
+    assert {panel: list(runs) for panel, runs in pictures[0].items()} == {
+        "trec, stack": ["mean"],
+        "trec, dense": ["mean"],
+    }
 
 
 def test_a_tagger_stands_beside_plain_bi_lstms_of_as_many_layers_and_of_one(tmp_path, monkeypatch):

@@ -48,9 +48,9 @@ def completions(tmp_path_factory):
     folder = tmp_path_factory.mktemp("completion")
     for name in ("mine.csv", "dc_file"):
         (folder / name).write_text("")
-    asked = {**os.environ, "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
+    environment = {**os.environ, "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n"}
     command = [sys.executable, "-c", SCRIPT, json.dumps(LINES)]
-    run = subprocess.run(command, cwd=folder, env=asked, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(run.stdout)
 
 
@@ -68,9 +68,9 @@ def test_commands_names_and_files_are_completed(completions):
 
 
 def test_the_options_of_a_model_are_its_own(completions):
-    found = set(completions["train dc_bilstm --dataset demo --d"])
-    assert {"--dense-units", "--dropout", "--dev-file", "--dtype", "--dev-every"} <= found
-    assert not {"--depth", "--directions", "--direction", "--dropout-sharing"} & found
+    options = set(completions["train dc_bilstm --dataset demo --d"])
+    assert {"--dense-units", "--dropout", "--dev-file", "--dtype", "--dev-every"} <= options
+    assert not {"--depth", "--directions", "--direction", "--dropout-sharing"} & options
     assert "--direction" in completions["train dense_lstm_lm --d"]
 
 

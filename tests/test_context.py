@@ -31,9 +31,9 @@ def made_encoder(task, folder, table=None, **arguments):
     words = (*words_of(task), "<eos>", "<unk>")
     bundles = []
     for direction, seed in (("forward", 1), ("backward", 2)):
-        one = language_model(direction, seed, vocab_size=len(words), **arguments)
-        one.vocabulary = type(one.vocabulary)(words)
-        bundles.append(one)
+        encoder_half = language_model(direction, seed, vocab_size=len(words), **arguments)
+        encoder_half.vocabulary = type(encoder_half.vocabulary)(words)
+        bundles.append(encoder_half)
     if table is not None:
         with_table(bundles, table, but=())
     encoder = TextEncoder.from_bundles(*bundles)
@@ -51,16 +51,16 @@ def trained(request, tmp_path_factory):
 
 
 def predicted(bundle, texts=TEXTS):
-    found = bundle.predict(texts)
+    predictions = bundle.predict(texts)
     if bundle.task.name == "tagging":
-        return [(one.tags, one.probabilities) for one in found]
-    return [(one.label, list(one.probabilities.values())) for one in found]
+        return [(prediction.tags, prediction.probabilities) for prediction in predictions]
+    return [(prediction.label, list(prediction.probabilities.values())) for prediction in predictions]
 
 
 def same_answers(ours, theirs, tolerance=1e-5):
-    for (label, shares), (other, others) in zip(ours, theirs, strict=True):
+    for (label, shares), (other, other_shares) in zip(ours, theirs, strict=True):
         assert label == other
-        np.testing.assert_allclose(shares, others, atol=tolerance)
+        np.testing.assert_allclose(shares, other_shares, atol=tolerance)
 
 
 def test_a_model_trained_with_context_holds_the_encoder_as_it_was_and_learns_the_mixture(trained):
@@ -81,12 +81,12 @@ def test_a_model_trained_with_context_holds_the_encoder_as_it_was_and_learns_the
 
 def test_its_config_names_the_encoder_and_its_arguments_rebuild_it(trained):
     _, encoder, _, bundle, run = trained
-    told = bundle.config["training"]["context"]
-    assert (told["name"], told["sha256"], told["datasets"]) == ("encoder", encoder.sha256, ["raw"])
-    assert told["directions"] == ["forward", "backward"]
-    assert told["overlap"] == {"dev": 0, "test": 0}
-    found = {name: bundle.config["arguments"][name] for name in registry.FROM_DATA if name.startswith("context_u")}
-    assert found == {"context_units": 4}
+    context = bundle.config["training"]["context"]
+    assert (context["name"], context["sha256"], context["datasets"]) == ("encoder", encoder.sha256, ["raw"])
+    assert context["directions"] == ["forward", "backward"]
+    assert context["overlap"] == {"dev": 0, "test": 0}
+    sizes = {name: bundle.config["arguments"][name] for name in registry.FROM_DATA if name.startswith("context_u")}
+    assert sizes == {"context_units": 4}
     assert "context_weights" not in bundle.config["arguments"]
     assert json.loads((run / "config.json").read_text())["arguments"]["context_dim"] == 7
     assert "--context encoder" in command_line.of(bundle.config)
@@ -98,12 +98,12 @@ def test_its_config_names_the_encoder_and_its_arguments_rebuild_it(trained):
 def test_frozen_states_are_not_in_the_count_of_the_encoder(trained):
     task, _, _, bundle, _ = trained
     arguments = bundle.config["arguments"]
-    counted = registry.count_encoder_parameters(bundle.model)
-    assert bundle.metrics["encoder_parameters"] == counted
-    known = {name: value for name, value in arguments.items() if name in registry.entry(MODELS[task]).arguments}
-    assert registry.count_encoder_parameters(MODELS[task], **known) == counted
+    count = registry.count_encoder_parameters(bundle.model)
+    assert bundle.metrics["encoder_parameters"] == count
+    accepted = {name: value for name, value in arguments.items() if name in registry.entry(MODELS[task]).arguments}
+    assert registry.count_encoder_parameters(MODELS[task], **accepted) == count
     frozen = [w for name in ("context", "context_embedding") for w in bundle.network.get_layer(name).weights]
-    assert bundle.metrics["parameters"] > counted + sum(int(np.prod(w.shape)) for w in frozen)
+    assert bundle.metrics["parameters"] > count + sum(int(np.prod(w.shape)) for w in frozen)
     assert "context (TextEncoderStates)" in str(zoo.describe(bundle.model))
 
 
@@ -130,17 +130,17 @@ def test_exports_of_a_model_with_context_answer_as_it_does(trained, tmp_path):
     onnx = bundle.export(tmp_path / "onnx", format="onnx")
     answers = Predictor(onnx).predict(TEXTS)
     served = tf.saved_model.load(str(bundle.export(tmp_path / "1")))
-    found = served.signatures["serving_default"](text=tf.constant(TEXTS))
+    outputs = served.signatures["serving_default"](text=tf.constant(TEXTS))
     if task == "tagging":
-        same_answers([(one.tags, one.probabilities) for one in answers], expected)
-        rows = found["row_lengths"].numpy()
-        tags = [[tag.decode() for tag in row[:n]] for row, n in zip(found["tags"].numpy(), rows, strict=True)]
-        shares = [row[:n] for row, n in zip(found["probabilities"].numpy(), rows, strict=True)]
+        same_answers([(answer.tags, answer.probabilities) for answer in answers], expected)
+        rows = outputs["row_lengths"].numpy()
+        tags = [[tag.decode() for tag in row[:n]] for row, n in zip(outputs["tags"].numpy(), rows, strict=True)]
+        shares = [row[:n] for row, n in zip(outputs["probabilities"].numpy(), rows, strict=True)]
         same_answers(list(zip(tags, shares, strict=True)), expected)
     else:
-        same_answers([(one.label, list(one.probabilities.values())) for one in answers], expected)
-        labels = [label.decode() for label in found["label"].numpy()]
-        same_answers(list(zip(labels, found["probabilities"].numpy(), strict=True)), expected)
+        same_answers([(answer.label, list(answer.probabilities.values())) for answer in answers], expected)
+        labels = [label.decode() for label in outputs["label"].numpy()]
+        same_answers(list(zip(labels, outputs["probabilities"].numpy(), strict=True)), expected)
 
 
 def test_vectors_and_explanations_work_with_context(trained):
@@ -149,9 +149,9 @@ def test_vectors_and_explanations_work_with_context(trained):
     assert len(tokens[0]) == len(tokens[1])
     if task == "classification":
         assert bundle.embed(TEXTS).shape == (4, bundle.embedding_width)
-        found = bundle.explain(TEXTS[0])
-        assert len(found.saliency) == len(found.tokens)
-        assert np.abs(found.saliency).max() > 0
+        explanation = bundle.explain(TEXTS[0])
+        assert len(explanation.saliency) == len(explanation.tokens)
+        assert np.abs(explanation.saliency).max() > 0
 
 
 def test_a_model_with_context_goes_on_with_it_on_other_texts(trained, tmp_path):
@@ -160,15 +160,15 @@ def test_a_model_with_context_goes_on_with_it_on_other_texts(trained, tmp_path):
     parts = {part: _renamed(getattr(corpus, part), "zebra", part) for part in ("train", "dev", "test")}
     other = dataclasses.replace(corpus, name="other", **parts)
     options = {"dataset": other, "init_from": str(run), "context": str(folder), "epochs": 1, "force_overlap": True}
-    found = train(tmp_path / "on", task, **options)
-    assert found.config["training"]["context"]["sha256"] == encoder.sha256
-    assert "zebra" in found.vocabulary.words
+    new_bundle = train(tmp_path / "on", task, **options)
+    assert new_bundle.config["training"]["context"]["sha256"] == encoder.sha256
+    assert "zebra" in new_bundle.vocabulary.words
     assert "zebra" not in bundle.vocabulary.words
-    ours, theirs = (one.network.get_layer("context").get_weights() for one in (found, bundle))
+    ours, theirs = (source.network.get_layer("context").get_weights() for source in (new_bundle, bundle))
     assert all(map(np.array_equal, ours, theirs))
-    matrix = found.network.get_layer("context_embedding").get_matrix()
-    np.testing.assert_array_equal(matrix[2:], encoder.word_vectors(found.vocabulary.words))
-    mixture = [one.network.get_layer("context_mixture").get_weights()[0] for one in (found, bundle)]
+    matrix = new_bundle.network.get_layer("context_embedding").get_matrix()
+    np.testing.assert_array_equal(matrix[2:], encoder.word_vectors(new_bundle.vocabulary.words))
+    mixture = [source.network.get_layer("context_mixture").get_weights()[0] for source in (new_bundle, bundle)]
     assert np.abs(mixture[0] - mixture[1]).max() < 0.2 * np.abs(mixture[1]).max() + 0.1  # it went on
     alien = language_model(seed=8)
     alien.save(tmp_path / "alien")
@@ -190,9 +190,9 @@ def test_new_words_of_a_model_whose_encoder_is_not_here_get_the_unknown_words_ve
     parts = {part: _renamed(getattr(corpus, part), "zebra", part) for part in ("train", "dev", "test")}
     options = {"dataset": dataclasses.replace(corpus, **parts), "init_from": str(run), "force_overlap": True}
     with pytest.warns(UserWarning, match="encoder is not installed: .* new to the model get the context vector of unk"):
-        found = train(tmp_path / "on", task, **options, epochs=1)
-    matrix = found.network.get_layer("context_embedding").get_matrix()
-    place = found.vocabulary.words.index("zebra") + 2
+        new_bundle = train(tmp_path / "on", task, **options, epochs=1)
+    matrix = new_bundle.network.get_layer("context_embedding").get_matrix()
+    place = new_bundle.vocabulary.words.index("zebra") + 2
     np.testing.assert_array_equal(matrix[place], encoder.vectors[encoder.words.index("<unk>")])
 
 
@@ -218,8 +218,8 @@ def test_texts_that_the_encoder_has_read_are_counted_and_told(tmp_path):
     model.train_texts = text_hashes.hash_texts(rows)
     model.save(tmp_path / "lm")
     with pytest.warns(UserWarning, match=r"trained on .* of the test texts, without labels"):
-        found = train(tmp_path / "run", context=str(tmp_path / "lm"), epochs=1)
-    assert found.config["training"]["context"]["overlap"]["test"] > 10
+        new_bundle = train(tmp_path / "run", context=str(tmp_path / "lm"), epochs=1)
+    assert new_bundle.config["training"]["context"]["overlap"]["test"] > 10
     assert "test texts were among its own" in (tmp_path / "run" / "README.md").read_text()
 
 
@@ -234,33 +234,33 @@ def tables(tmp_path, monkeypatch):
 def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path):
     from dense_lstm_zoo_runtime import Predictor
 
-    own, read = tables
-    made_encoder("classification", tmp_path / "encoder", read, embedding_dim=5)
+    own, encoder_table = tables
+    made_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
     fixed = {"vectors": own.name, "trainable_embeddings": False}
-    found = train(tmp_path / "run", **fixed, context=str(tmp_path / "encoder"), epochs=1)
-    whole, shared = found.save(tmp_path / "whole"), found.save(tmp_path / "shared", shared_words=True)
+    new_bundle = train(tmp_path / "run", **fixed, context=str(tmp_path / "encoder"), epochs=1)
+    unshared, shared = new_bundle.save(tmp_path / "whole"), new_bundle.save(tmp_path / "shared", shared_words=True)
     claims = json.loads((shared / "config.json").read_text())["shared_words"]
     by_array = [array.get("table", claims["table"]) for array in claims["arrays"]]
-    assert sorted(by_array) == sorted([read.name, *[own.name] * (len(by_array) - 1)])
+    assert sorted(by_array) == sorted([encoder_table.name, *[own.name] * (len(by_array) - 1)])
     assert len(by_array) > 1
-    assert (shared / "model.weights.h5").stat().st_size < (whole / "model.weights.h5").stat().st_size
-    assert same_weights(zoo.load(shared), found)
-    onnx = found.export(tmp_path / "onnx", format="onnx", shared_words=True)
+    assert (shared / "model.weights.h5").stat().st_size < (unshared / "model.weights.h5").stat().st_size
+    assert same_weights(zoo.load(shared), new_bundle)
+    onnx = new_bundle.export(tmp_path / "onnx", format="onnx", shared_words=True)
     answers = Predictor(onnx).predict(TEXTS)
-    same_answers([(one.label, list(one.probabilities.values())) for one in answers], predicted(found))
+    same_answers([(answer.label, list(answer.probabilities.values())) for answer in answers], predicted(new_bundle))
 
 
 def test_an_encoder_over_the_models_own_fixed_vectors_has_no_second_table(tables, tmp_path):
-    _, read = tables
-    made_encoder("classification", tmp_path / "encoder", read, embedding_dim=5)
-    found = train(
+    _, encoder_table = tables
+    made_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
+    new_bundle = train(
         tmp_path / "run",
-        vectors=read.name,
+        vectors=encoder_table.name,
         embedding_dim=5,
         trainable_embeddings=False,
         context=str(tmp_path / "encoder"),
         epochs=1,
     )
-    assert found.config["arguments"]["context_dim"] == 0
-    assert "context_embedding" not in [layer.name for layer in found.network.layers]
-    same_answers(predicted(zoo.load(tmp_path / "run")), predicted(found), 1e-6)
+    assert new_bundle.config["arguments"]["context_dim"] == 0
+    assert "context_embedding" not in [layer.name for layer in new_bundle.network.layers]
+    same_answers(predicted(zoo.load(tmp_path / "run")), predicted(new_bundle), 1e-6)

@@ -57,21 +57,21 @@ def test_an_unknown_tag_may_be_any_tag_in_values_and_gradients(case):
     layer, potentials, _ = case
     # Unknown at the start, in the middle, at the end, side by side, and everywhere.
     tags = np.array([[-2, 1, -2, -2, 0], [2, 0, -2, -1, -1], [-2, -1, -1, -1, -1], [-1] * 5])
-    found = layer.log_likelihood(potentials, tags, LENGTHS)
+    likelihoods = layer.log_likelihood(potentials, tags, LENGTHS)
     gradient = backends.Loss(lambda x: ops.sum(layer.log_likelihood(x, tags, LENGTHS)), [potentials]).gradients()[0]
     for b, n in enumerate(LENGTHS[:3]):
         sequences = dict(enumerate_sequences(layer, potentials[b].astype(np.float64), n))
         agreeing = {s: x for s, x in sequences.items() if all(t in (y, -2) for y, t in zip(s, tags[b], strict=False))}
         assert len(agreeing) == TAGS ** np.sum(tags[b, :n] == -2)
         log_sums = [np.log(np.sum(np.exp(list(scores.values())))) for scores in (agreeing, sequences)]
-        assert float(found[b]) == pytest.approx(log_sums[0] - log_sums[1], abs=1e-5)
+        assert float(likelihoods[b]) == pytest.approx(log_sums[0] - log_sums[1], abs=1e-5)
         expected = np.zeros((TIME, TAGS))  # the difference of the marginals
         for sign, scores, log_sum in zip((1, -1), (agreeing, sequences), log_sums, strict=True):
             for sequence, score in scores.items():
                 expected[np.arange(n), sequence] += sign * np.exp(score - log_sum)
         np.testing.assert_allclose(gradient[b], expected, atol=1e-5)
-    assert float(found[2]) == pytest.approx(0, abs=1e-6)  # nothing is known of the sentence
-    assert found[3] == 0
+    assert float(likelihoods[2]) == pytest.approx(0, abs=1e-6)  # nothing is known of the sentence
+    assert likelihoods[3] == 0
     assert np.isfinite(gradient).all()
 
 
@@ -93,7 +93,7 @@ def test_gradients_of_the_likelihood_are_those_of_finite_differences(case):
     loss = backends.Loss(lambda x: ops.sum(layer.log_likelihood(x, tags, LENGTHS)), [potentials], weights)
     for i, gradient in enumerate(loss.gradients()):
         direction, step = rng.normal(size=gradient.shape).astype(np.float32), 1e-2
-        difference = (loss.moved(i, step * direction) - loss.moved(i, -step * direction)) / (2 * step)
+        difference = (loss.loss_after(i, step * direction) - loss.loss_after(i, -step * direction)) / (2 * step)
         assert np.sum(gradient * direction) == pytest.approx(difference, rel=1e-2, abs=1e-3)
 
 
@@ -107,10 +107,10 @@ def test_a_saved_layer_decodes_the_same(case, tmp_path):
 
 def test_no_sentences_have_no_tags(case):
     layer, potentials, _ = case
-    found = layer(potentials[:0], lengths=LENGTHS[:0])
-    assert (tuple(found.shape), keras.backend.standardize_dtype(found.dtype)) == ((0, TIME), "int32")
-    found = layer.marginals(potentials[:0])
-    assert (tuple(found.shape), keras.backend.standardize_dtype(found.dtype)) == ((0, TIME, TAGS), "float32")
+    values = layer(potentials[:0], lengths=LENGTHS[:0])
+    assert (tuple(values.shape), keras.backend.standardize_dtype(values.dtype)) == ((0, TIME), "int32")
+    values = layer.marginals(potentials[:0])
+    assert (tuple(values.shape), keras.backend.standardize_dtype(values.dtype)) == ((0, TIME, TAGS), "float32")
     for tag in (1, -2):
         assert tuple(layer.log_likelihood(potentials[:0], np.full((0, TIME), tag)).shape) == (0,)
 

@@ -37,12 +37,12 @@ def test_damaged_states_are_read_from_their_backups_and_others_are_named(content
         assert sweep(folder) == expected
     assert json.loads((folder / "sweep.json").read_text())["model"] == "bilstm"  # mended
     for name in ("oracle/trial_0001/trial.json", "oracle/oracle.json", "sweep.json"):
-        whole = (folder / f"{name}.bak").read_bytes()
+        backup = (folder / f"{name}.bak").read_bytes()
         for path in (folder / name, folder / f"{name}.bak"):
             path.write_bytes(content)
         with pytest.raises(DamagedFileError, match=rf"s/{re.escape(name)} is damaged: .* to start over\.$"):
             sweep(folder)
-        (folder / name).write_bytes(whole)
+        (folder / name).write_bytes(backup)
     assert sweep(folder) == expected
 
 
@@ -57,12 +57,12 @@ def test_a_trials_damaged_file_is_named_and_once_deleted_as_it_says_the_sweep_go
     elif not name.endswith("spec.json"):  # the trial runs, or is scored, again
         assert sweep(folder) == expected
         return
-    with pytest.raises(DamagedFileError, match=rf"{name} is damaged: .*\. Delete ") as told:
+    with pytest.raises(DamagedFileError, match=rf"{name} is damaged: .*\. Delete ") as error:
         sweep(folder)
-    if "Delete the file" in str(told.value):
+    if "Delete the file" in str(error.value):
         (folder / name).unlink()
     else:
-        assert f"Delete {(folder / name).parent} to" in str(told.value)
+        assert f"Delete {(folder / name).parent} to" in str(error.value)
         shutil.rmtree((folder / name).parent)
     assert sweep(folder) == expected
 
@@ -73,18 +73,18 @@ def test_a_trials_damaged_file_is_named_and_once_deleted_as_it_says_the_sweep_go
 def test_a_folder_in_the_place_of_a_file_is_named(name, start, tmp_path):
     folder = tmp_path / "s"
     expected = sweep(folder)
-    whole = (folder / name).read_bytes()
+    content = (folder / name).read_bytes()
     (folder / name).unlink()
     (folder / name).mkdir()
     with pytest.raises((OSError, DamagedFileError), match=name):
         sweep(folder)
     (folder / name).rmdir()
-    (folder / name).write_bytes(whole)
+    (folder / name).write_bytes(content)
     assert sweep(folder) == expected
 
 
 @pytest.mark.parametrize(
-    ("result", "what"),
+    ("result", "reason"),
     [
         ({"dev_accuracy": None}, "'dev_accuracy' is null"),
         ({"dev_accuracy": "0.9"}, "'dev_accuracy' is a string"),
@@ -95,12 +95,12 @@ def test_a_folder_in_the_place_of_a_file_is_named(name, start, tmp_path):
         ({"reason": None}, "'reason' is null"),
     ],
 )
-def test_a_result_without_a_score_is_not_a_score(result, what, start, tmp_path):
+def test_a_result_without_a_score_is_not_a_score(result, reason, start, tmp_path):
     sweep(tmp_path / "s")
     path = tmp_path / "s" / "trials" / "0000" / "result.json"
-    whole = {"parameters": 1, "encoder_parameters": 1, "best_epochs": [1], "epochs": [1], "seconds": 1}
-    path.write_text(json.dumps({**whole, **result}))
-    with pytest.raises(DamagedFileError, match=f"0000/result.json is damaged: {what}"):
+    complete = {"parameters": 1, "encoder_parameters": 1, "best_epochs": [1], "epochs": [1], "seconds": 1}
+    path.write_text(json.dumps({**complete, **result}))
+    with pytest.raises(DamagedFileError, match=f"0000/result.json is damaged: {reason}"):
         sweep(tmp_path / "s")
 
 

@@ -68,35 +68,41 @@ def refused(load, folder, kind, name):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_changed_value_in_an_export_is_accepted_or_refused_by_name(model, tmp_path):
-    whole, copy = bundle_harness.bundle(model).export(tmp_path / "whole", format="onnx"), tmp_path / "copy"
-    shutil.copytree(whole, copy)
+    original, copy = bundle_harness.bundle(model).export(tmp_path / "whole", format="onnx"), tmp_path / "copy"
+    shutil.copytree(original, copy)
     outcomes = set()
-    for name, text, what in changes(whole, 60):
+    for name, text, change in changes(original, 60):
         (copy / name).write_text(text)
         seal(copy)
         try:
             outcomes.add(refused(Predictor, copy, ExportError, name))
         except Exception as error:
-            raise AssertionError((name, *what)) from error
-        shutil.copyfile(whole / name, copy / name)
+            raise AssertionError((name, *change)) from error
+        shutil.copyfile(original / name, copy / name)
     assert outcomes == {True, False}  # some values say nothing of importance
 
 
 def check_bundles(model, folder, number):
-    whole, copy = folder / "whole", folder / "copy"
-    made = bundle_harness.bundle(model)
-    made.metrics = {"parameters": 1, "encoder_parameters": 1, "seconds": 1.0, "test_accuracy": 0.5, "test_texts": 3}
-    made.save(whole)
-    shutil.copytree(whole, copy)
-    for name, text, what in changes(whole, number):
+    original, copy = folder / "whole", folder / "copy"
+    new_bundle = bundle_harness.bundle(model)
+    new_bundle.metrics = {
+        "parameters": 1,
+        "encoder_parameters": 1,
+        "seconds": 1.0,
+        "test_accuracy": 0.5,
+        "test_texts": 3,
+    }
+    new_bundle.save(original)
+    shutil.copytree(original, copy)
+    for name, text, change in changes(original, number):
         (copy / name).write_text(text)
         bundle_harness.seal(copy)
         try:
             if not refused(zoo.load, copy, zoo.BundleError, name):
                 str(zoo.describe(copy))
         except Exception as error:
-            raise AssertionError((name, *what)) from error
-        shutil.copyfile(whole / name, copy / name)
+            raise AssertionError((name, *change)) from error
+        shutil.copyfile(original / name, copy / name)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -20,13 +20,13 @@ def test_a_truncated_gzip_file_keeps_what_came_before(path):
     packed = gzip.compress("\n".join(lines).encode())
     path.write_bytes(packed[: len(packed) // 2])
     result = read_vectors(path, most_frequent=None)
-    kept = len(result.words)
-    assert 1500 < kept < 3500
-    assert result.words == [f"w{i}" for i in range(kept)]
-    assert np.array_equal(result.matrix, expected(lines[:kept]))
+    num_words = len(result.words)
+    assert 1500 < num_words < 3500
+    assert result.words == [f"w{i}" for i in range(num_words)]
+    assert np.array_equal(result.matrix, expected(lines[:num_words]))
     assert result.report.truncated
-    assert result.report.lines == kept
-    assert f"truncated or damaged after line {kept:,}" in str(result.report)
+    assert result.report.lines == num_words
+    assert f"truncated or damaged after line {num_words:,}" in str(result.report)
     path.write_bytes(packed[:-4])
     assert read_vectors(path, most_frequent=None).report.truncated
 
@@ -58,8 +58,11 @@ def test_a_zip_archive_cut_short_or_of_several_files_is_refused(path):
         read_vectors(path, most_frequent=None)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", "the 1 2\n" * 20)
-    whole = path.read_bytes()
-    for damaged in (whole[:60], whole[:4] + whole[60:]):  # the end is missing; the directory points before the start
+    content = path.read_bytes()
+    for damaged in (
+        content[:60],
+        content[:4] + content[60:],
+    ):  # the end is missing; the directory points before the start
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="cannot be read as a zip archive"):
             read_vectors(path, most_frequent=None)

@@ -73,8 +73,8 @@ def test_python_takes_a_file_and_a_folder_too(tmp_path):
     (tmp_path / "mine.csv").write_text("said" + TABLE.removeprefix("text"))
     (tmp_path / "train.csv").write_text(TABLE)
     (tmp_path / "test.csv").write_text("text,label\na dull film,down\n")
-    for given in (tmp_path / "mine.csv", str(tmp_path / "mine.csv")):
-        corpus = zoo.load_corpus(given, text_column="said")
+    for path in (tmp_path / "mine.csv", str(tmp_path / "mine.csv")):
+        corpus = zoo.load_corpus(path, text_column="said")
         assert (corpus.train.texts, corpus.test) == (["fine film", "dull film"], None)
     corpus = zoo.load_corpus(tmp_path, "classification")
     assert (len(corpus.train), corpus.test.texts) == (2, ["a dull film"])
@@ -142,27 +142,27 @@ def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_pat
     _, text, _ = output_of(capsys, "evaluate", run[1], "--test-file", tmp_path / "test.csv")
     status, out, err = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path / "test.csv", "--format", "json")
     assert (status, err) == (0, "")
-    found = json.loads(out)
-    assert {name: found[name] for name in ("bundle", "model", "dataset", "split", "texts")} == {
+    scores = json.loads(out)
+    assert {name: scores[name] for name in ("bundle", "model", "dataset", "split", "texts")} == {
         "bundle": str(run[1]),
         "model": "bilstm",
         "dataset": "test.csv",
         "split": "test",
         "texts": 2,
     }
-    assert text == f"test accuracy {found['accuracy']:.4f}, loss {found['loss']:.4f}, 2 texts\n"
+    assert text == f"test accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, 2 texts\n"
     (tmp_path / "train.csv").write_text("text,label\nA fine film .,positive\n")
     status, folder, _ = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path, "--format", "json")
-    assert (status, json.loads(folder)) == (0, found)
+    assert (status, json.loads(folder)) == (0, scores)
     status, _, err = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path, "--split", "dev")
     assert status == 2
     assert "holds no dev texts; name a file with --dev-file" in err
 
 
 def test_null_reaches_a_model_s_argument(monkeypatch, tmp_path):
-    seen = {}
-    monkeypatch.setattr(zoo, "train", lambda model, corpus, **options: seen.update(options))
-    given = ["--clip-norm", "null", "--dataset", "demo", "--run-dir", str(tmp_path / "run")]
-    assert main(["train", "dense_lstm_lm", *given]) == 0
-    assert seen["clip_norm"] is None
-    assert "optimizer" not in seen
+    options_of_train = {}
+    monkeypatch.setattr(zoo, "train", lambda model, corpus, **options: options_of_train.update(options))
+    arguments = ["--clip-norm", "null", "--dataset", "demo", "--run-dir", str(tmp_path / "run")]
+    assert main(["train", "dense_lstm_lm", *arguments]) == 0
+    assert options_of_train["clip_norm"] is None
+    assert "optimizer" not in options_of_train

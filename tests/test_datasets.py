@@ -37,13 +37,13 @@ def test_fit_on_a_text_dataset_learns_exactly_what_train_learns(run):
         demo.dev.texts, demo.dev.labels, batch_size=256, shuffle=False, vocabulary=train.vocabulary, **options
     )
     model = zoo.build("bilstm", **TINY, **train.model_arguments)
-    found = model.fit(train, validation_data=dev, epochs=3, shuffle=False, verbose=0).history
-    for name, values in found.items():
+    history = model.fit(train, validation_data=dev, epochs=3, shuffle=False, verbose=0).history
+    for name, values in history.items():
         np.testing.assert_allclose(values, bundle.history[name], rtol=1e-6, err_msg=name)
     assert train.vocabulary == bundle.vocabulary
     texts = zoo.text_dataset(demo.dev.texts, vocabulary=train.vocabulary, batch_size=7)
     best = model.predict(texts, verbose=0).argmax(axis=1)
-    assert np.isclose((best == demo.dev.labels).mean(), found["val_accuracy"][-1])
+    assert np.isclose((best == demo.dev.labels).mean(), history["val_accuracy"][-1])
 
 
 def test_each_pass_is_another_epoch_with_every_text_once_and_the_seed_alone_sets_the_order():
@@ -62,20 +62,20 @@ def test_each_pass_is_another_epoch_with_every_text_once_and_the_seed_alone_sets
 def test_a_label_and_a_weight_stay_with_their_text():
     weights = np.arange(150) / 100
     for shuffle in (True, False):
-        for ids, labels, counted in contents(zoo.bucketed(IDS, LABELS, sample_weight=weights, shuffle=shuffle)):
+        for ids, labels, batch_weights in contents(zoo.bucketed(IDS, LABELS, sample_weight=weights, shuffle=shuffle)):
             texts = order([(ids,)])
             assert labels.tolist() == [LABELS[i] for i in texts]
-            np.testing.assert_allclose(counted, weights[texts], rtol=1e-6)
+            np.testing.assert_allclose(batch_weights, weights[texts], rtol=1e-6)
 
 
 def test_without_labels_the_texts_stay_in_their_order_and_a_row_of_predictions_belongs_to_each():
     dataset = zoo.bucketed(IDS, batch_size=20)
     assert order([(ids,) for ids in contents(dataset)]) == list(range(150))
     model = zoo.build("bilstm", **{**tiny_arguments("bilstm"), "vocab_size": 170, "num_classes": 3, "kernel": "native"})
-    found = model.predict(dataset, verbose=0)
+    probabilities = model.predict(dataset, verbose=0)
     alone = np.concatenate([model.predict_on_batch(np.array([row])) for row in IDS[:30]])
-    np.testing.assert_allclose(found[:30], alone, atol=1e-6)  # padding never changes the result
-    assert found.shape == (150, 3)
+    np.testing.assert_allclose(probabilities[:30], alone, atol=1e-6)  # padding never changes the result
+    assert probabilities.shape == (150, 3)
 
 
 def test_all_forms_of_ids_give_the_same_batches():
@@ -91,8 +91,8 @@ def test_all_forms_of_ids_give_the_same_batches():
         for (ids, labels), (right, right_labels) in zip(contents(dataset), expected, strict=True):
             np.testing.assert_array_equal(ids, right)
             np.testing.assert_array_equal(labels, right_labels)
-    (cut,) = contents(zoo.bucketed(np.array([[5, 6, 7], [8, 9, 9]]), lengths=[2, 1]))
-    assert cut.tolist() == [[5, 6, 0, 0], [8, 0, 0, 0]]
+    (batch,) = contents(zoo.bucketed(np.array([[5, 6, 7], [8, 9, 9]]), lengths=[2, 1]))
+    assert batch.tolist() == [[5, 6, 0, 0], [8, 0, 0, 0]]
 
 
 def test_a_text_without_ids_becomes_one_unknown_word():
@@ -108,12 +108,12 @@ def test_models_that_read_characters_are_fitted_on_dictionaries_from_texts_and_f
     model = zoo.build("bilstm", **{**arguments, "kernel": "native"})
     assert model.fit(dataset, shuffle=False, verbose=0).history["loss"][0] < 2
     rows = dataset.vocabulary.text_to_ids().encode(TEXTS)
-    given = {name: [row[name] for row in rows] for name in ("token_ids", "char_ids")}
-    known = zoo.text_dataset(TEXTS, vocabulary=dataset.vocabulary)
-    for found, expected in zip(contents(zoo.bucketed(given)), contents(known), strict=True):
-        assert found.keys() == expected.keys() == {"token_ids", "char_ids"}
-        for name in found:
-            np.testing.assert_array_equal(found[name], expected[name])
+    ids_by_name = {name: [row[name] for row in rows] for name in ("token_ids", "char_ids")}
+    from_texts = zoo.text_dataset(TEXTS, vocabulary=dataset.vocabulary)
+    for batch, expected in zip(contents(zoo.bucketed(ids_by_name)), contents(from_texts), strict=True):
+        assert batch.keys() == expected.keys() == {"token_ids", "char_ids"}
+        for name in batch:
+            np.testing.assert_array_equal(batch[name], expected[name])
 
 
 def test_names_of_labels_are_sorted_and_validation_data_get_the_same_indices():
@@ -136,9 +136,9 @@ def test_word_vectors_are_those_that_train_starts_from(write):
 
 def test_very_long_texts_to_predict_make_small_batches_in_their_order():
     rows = [[7] * n for n in (5, 30_000, 6, 30_000, 30_000, 3)]
-    found = contents(zoo.bucketed(rows, batch_size=4))
-    assert [int((row > 0).sum()) for ids in found for row in ids] == [len(row) for row in rows]
-    assert max(ids.size for ids in found) <= 65_536
+    batches = contents(zoo.bucketed(rows, batch_size=4))
+    assert [int((row > 0).sum()) for ids in batches for row in ids] == [len(row) for row in rows]
+    assert max(ids.size for ids in batches) <= 65_536
 
 
 KNOWN = Vocabulary(("a", "b"))
@@ -189,7 +189,7 @@ CASES = [(zoo.text_dataset, *case) for case in BAD_TEXTS.values()] + [(zoo.bucke
 NAMES = [f"{kind}: {name}" for kind, cases in (("texts", BAD_TEXTS), ("ids", BAD_IDS)) for name in cases]
 
 
-@pytest.mark.parametrize(("make", "given", "options", "message"), CASES, ids=NAMES)
-def test_what_is_wrong_with_the_data_is_said_with_what_is_accepted(make, given, options, message):
+@pytest.mark.parametrize(("make", "arguments", "options", "message"), CASES, ids=NAMES)
+def test_what_is_wrong_with_the_data_is_said_with_what_is_accepted(make, arguments, options, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        make(*given, **options)
+        make(*arguments, **options)

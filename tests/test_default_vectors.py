@@ -30,17 +30,17 @@ def table(tmp_path, monkeypatch):
     """A table named zoo_600d with eight numbers per word, installed."""
     words = ["the", "good", "bad", "fine", "film", "unseen"]
     matrix = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
-    made = quantised("zoo_600d", words, matrix, {"terms": "none"})
-    made.write(tmp_path / "presets" / "vectors" / "zoo_600d")
+    words_table = quantised("zoo_600d", words, matrix, {"terms": "none"})
+    words_table.write(tmp_path / "presets" / "vectors" / "zoo_600d")
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
-    return made
+    return words_table
 
 
 def _vectors(bundle):
     """The vectors of a bundle's words, padding and unknown left out."""
     embedding = next(layer for layer in bundle.model.layers if type(layer).__name__ == "WordEmbedding")
     tables = [embedding.table, *([embedding.frozen_table] if embedding.frozen_table is not None else [])]
-    return np.concatenate([np.asarray(one) for one in tables])[2:]
+    return np.concatenate([np.asarray(table) for table in tables])[2:]
 
 
 def test_installed_vectors_and_their_recipe_are_the_default(corpus, table, tmp_path, capsys):
@@ -96,8 +96,8 @@ def test_an_option_that_is_named_changes_that_option_alone(corpus, table, tmp_pa
 )
 def test_naming_a_tagger_s_vectors_keeps_its_recipe(table, tmp_path, vectors, recipe, batch_size):
     options = {} if vectors is None else {"vectors": vectors}
-    checked = request.check("bilstm_tagger", tmp_path / "run", options)
-    assert (checked.recipe, checked.options.batch_size) == (recipe, batch_size)
+    plan = request.check("bilstm_tagger", tmp_path / "run", options)
+    assert (plan.recipe, plan.options.batch_size) == (recipe, batch_size)
 
 
 def test_a_width_that_no_table_has_is_said_to_drop_the_vectors(table, tmp_path):
@@ -138,10 +138,10 @@ def test_punctuation_does_not_count_as_covered_words():
 
 
 def test_vectors_that_are_named_stay_with_advice_and_none_at_all_names_the_way_out(table, tmp_path, capsys):
-    checked = request.check("bilstm", tmp_path / "run", {"units": 2, "vectors": "zoo_600d"})
+    plan = request.check("bilstm", tmp_path / "run", {"units": 2, "vectors": "zoo_600d"})
     with pytest.raises(ValueError, match="--vectors none"):
-        prepare(checked, _corpus(RUSSIAN), progress=False)
-    run = prepare(checked, _corpus(("good", "ужасный", "фильм")), progress=True)
+        prepare(plan, _corpus(RUSSIAN), progress=False)
+    run = prepare(plan, _corpus(("good", "ужасный", "фильм")), progress=True)
     assert "Other words are hardly read: train the words themselves" in capsys.readouterr().out
     assert run.config["training"]["vectors"] == "zoo_600d"
 

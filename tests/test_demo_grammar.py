@@ -162,10 +162,10 @@ def test_the_check_of_agreement_finds_what_is_wrong(sentence, wrong):
 
 
 def test_every_verb_agrees_in_number_with_its_subject_however_far_away():
-    checked = [(words, subjects_and_verbs(words)) for words in all_sentences()]
-    assert sum(bool(pairs) for _, pairs in checked) > 0.7 * len(checked)
-    assert [wrong for words, _ in checked for wrong in disagreements(words)] == []
-    distances = [verb - noun for _, pairs in checked for noun, verb in pairs]
+    sentences = [(words, subjects_and_verbs(words)) for words in all_sentences()]
+    assert sum(bool(pairs) for _, pairs in sentences) > 0.7 * len(sentences)
+    assert [wrong for words, _ in sentences for wrong in disagreements(words)] == []
+    distances = [verb - noun for _, pairs in sentences for noun, verb in pairs]
     assert set(range(1, 16)) <= set(distances)
     assert share_above(distances, 6) > 0.15
 
@@ -190,13 +190,13 @@ def test_the_check_of_references_finds_what_is_wrong(sentence, wrong):
 
 
 def test_every_pronoun_agrees_in_gender_and_number_with_a_subject_however_far_away():
-    checked = [(words, *referring_words(words)) for words in all_sentences()]
-    assert [wrong for words, _, _ in checked for wrong in wrong_references(words)] == []
-    distances = [place - noun for _, noun, places in checked for place in places]
+    sentences = [(words, *referring_words(words)) for words in all_sentences()]
+    assert [wrong for words, _, _ in sentences for wrong in wrong_references(words)] == []
+    distances = [place - noun for _, noun, places in sentences for place in places]
     assert len(distances) > 5000
     assert set(range(2, 26)) <= set(distances)
     assert share_above(distances, 6) > 0.5
-    kinds = Counter(words[place] for words, _, places in checked for place in places)
+    kinds = Counter(words[place] for words, _, places in sentences for place in places)
     assert set(kinds) == set().union(*REFERRING_WORDS.values())
 
 

@@ -111,13 +111,13 @@ def readings(table, tokens):
     @functools.cache
     def after_symbol(symbol, number, start):
         """The (end, tags) of what the symbol can be from a place on."""
-        found = set()
+        ends_of_symbol = set()
         for template in table[symbol, number][1]:
             ends = {(start, ())}
             for part in template:
                 ends = {(e, tags + more) for middle, tags in ends for e, more in after_part(part, number, middle)}
-            found |= ends
-        return found
+            ends_of_symbol |= ends
+        return ends_of_symbol
 
     return {tags for end, tags in after_symbol("sentence", "s", 0) if end == len(tokens)}
 
@@ -130,19 +130,19 @@ def accuracies(train, test):
     """Of the tag that is most frequent for a word, and of the one most frequent after the tag given to its left."""
     by_word, by_both = defaultdict(Counter), defaultdict(Counter)
     for sentence in train:
-        left = "start"
+        previous = "start"
         for word, tag in sentence:
             by_word[word][tag] += 1
-            by_both[left, word][tag] += 1
-            left = tag
+            by_both[previous, word][tag] += 1
+            previous = tag
     right_by_word = right_by_both = 0
     for sentence in test:
-        left = "start"
+        previous = "start"
         for word, tag in sentence:
             guess = most_frequent(by_word.get(word, {"NOUN": 1}))
-            left = most_frequent(by_both.get((left, word), {guess: 1}))
+            previous = most_frequent(by_both.get((previous, word), {guess: 1}))
             right_by_word += guess == tag
-            right_by_both += left == tag
+            right_by_both += previous == tag
     size = sum(map(len, test))
     return right_by_word / size, right_by_both / size
 
@@ -247,10 +247,10 @@ def test_no_sentence_of_test_has_a_second_reading():
 
 
 def test_names_numbers_and_regular_forms_occur_that_train_has_not():
-    known = {word for sentence in lower_case(tagged("train")) for word, _ in sentence}
+    train_words = {word for sentence in lower_case(tagged("train")) for word, _ in sentence}
     for name in ("dev", "test"):
         sentences = tagged(name)
-        new = [(word, tag) for sentence in sentences for word, tag in sentence if word.lower() not in known]
+        new = [(word, tag) for sentence in sentences for word, tag in sentence if word.lower() not in train_words]
         assert 0.005 < len(new) / sum(map(len, sentences)) < 0.03
         for pattern, expected in (("[0-9]+", "NUM"), ("[A-Z].+", "PROPN"), (".+ly", "ADV"), (".+(ing|ed)", "VERB")):
             tags = Counter(tag for word, tag in new if re.fullmatch(pattern, word))
@@ -272,7 +272,7 @@ def test_the_two_taggers_have_the_accuracies_worked_by_hand():
 def test_looking_to_the_left_stays_far_below_a_bi_lstm():
     # With capitals and without them, which tell names but hide the words that a sentence begins with.
     train, test = tagged("train"), tagged("test")
-    for found in (accuracies(train, test), accuracies(lower_case(train), lower_case(test))):
-        assert found == pytest.approx((MOST_FREQUENT_TAG_ACCURACY, TAG_AFTER_TAG_ACCURACY), abs=0.005)
-        assert found[0] < 0.85
-        assert found[1] < 0.92
+    for scores in (accuracies(train, test), accuracies(lower_case(train), lower_case(test))):
+        assert scores == pytest.approx((MOST_FREQUENT_TAG_ACCURACY, TAG_AFTER_TAG_ACCURACY), abs=0.005)
+        assert scores[0] < 0.85
+        assert scores[1] < 0.92

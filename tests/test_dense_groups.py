@@ -38,18 +38,18 @@ def values_and_gradients(kernel, shape, batch, time, options, dtype="float32"):
 )
 def test_groups_give_the_values_and_gradients_of_single_layers(shape, options, monkeypatch):
     monkeypatch.setattr(dense_group, "_WIDTH", 400)  # 7 narrow layers: groups of 4 and 3; 6: 3 and 3
-    expected, found = (values_and_gradients(kernel, shape, 3, 5, options) for kernel in ("portable", "compiled"))
-    for ours, theirs in zip(found[0], expected[0], strict=True):
+    expected, actual = (values_and_gradients(kernel, shape, 3, 5, options) for kernel in ("portable", "compiled"))
+    for ours, theirs in zip(actual[0], expected[0], strict=True):
         assert ours.shape == theirs.shape
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    for ours, theirs in zip(found[1], expected[1], strict=True):
+    for ours, theirs in zip(actual[1], expected[1], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6))
 
 
 def test_groups_keep_a_state_of_float64_and_a_float32_state_under_half_precision():
     shape = (5, 13, 3)
-    expected, found = (values_and_gradients(kernel, shape, 2, 4, {}, "float64") for kernel in ("portable", "compiled"))
-    for ours, theirs in zip([*found[0], *found[1]], [*expected[0], *expected[1]], strict=True):
+    expected, actual = (values_and_gradients(kernel, shape, 2, 4, {}, "float64") for kernel in ("portable", "compiled"))
+    for ours, theirs in zip([*actual[0], *actual[1]], [*expected[0], *expected[1]], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     outputs, gradients = values_and_gradients("compiled", shape, 2, 4, {}, "mixed_bfloat16")
     assert outputs[0].dtype == tf.bfloat16

@@ -40,11 +40,11 @@ def test_with_embedding_and_softmax_the_counts_are_those_of_the_papers_table(
 def test_a_window_of_ten_equals_two_of_five_with_carried_state(wiring, cell):
     x = np.random.default_rng(0).normal(size=(3, 10, 6)).astype(np.float32)
     layer = layers.RecurrentStack(3, 6, wiring=wiring, cell=cell, return_state=True)
-    whole, *end = layer(x)
+    outputs, *end = layer(x)
     first, *state = layer(x[:, :5])
     second, *last = layer(x[:, 5:], initial_state=state)
     assert len(state) == 3 * layer.states_per_layer
-    np.testing.assert_allclose(np.concatenate([first, second], axis=1), whole, atol=1e-5)
+    np.testing.assert_allclose(np.concatenate([first, second], axis=1), outputs, atol=1e-5)
     for ours, theirs in zip(last, end, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
@@ -59,8 +59,8 @@ def test_every_kernel_gives_the_same_stack(kernel):
     other.set_weights(portable.get_weights())
     state = [np.full((5, 4), 0.1 * (i + 1), np.float32) for i in range(4)]
     for training in (False, True):
-        found, expected = (layer(x, initial_state=state, training=training) for layer in (other, portable))
-        for ours, theirs in zip(found, expected, strict=True):
+        actual, expected = (layer(x, initial_state=state, training=training) for layer in (other, portable))
+        for ours, theirs in zip(actual, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
@@ -79,10 +79,10 @@ def test_all_layers_are_returned_without_dropout_and_stand_in_the_dense_output()
 def input_mask(**options):
     """What dropout leaves of an input of ones, from the dense output's first columns: 0, or 1 / (1 - rate)."""
     layer = layers.DenseLSTM(2, 4, dropout=0.5, seed=1, **options)
-    found = np.asarray(layer(ones(64), training=True))[:, :, :6]
-    assert set(np.unique(found)) == {0.0, 2.0}
-    assert 0.4 < (found == 0).mean() < 0.6
-    return found
+    features = np.asarray(layer(ones(64), training=True))[:, :, :6]
+    assert set(np.unique(features)) == {0.0, 2.0}
+    assert 0.4 < (features == 0).mean() < 0.6
+    return features
 
 
 def test_regular_masks_vary_over_time_and_variational_ones_do_not():
@@ -98,10 +98,10 @@ def softmax_reads_what_layer_one_reads(**options):
     layer.build((None, None, 4))
     weights = 1e-3 * 2.0 ** np.arange(4)  # each subset of the input has a sum of its own
     layer.set_weights([weights[:, None].astype(np.float32), np.zeros((1, 1), np.float32), np.zeros(1, np.float32)])
-    found = np.asarray(layer(ones(50, 4, 4), training=True))
-    sums, states = np.tanh(found[:, :, :4] @ weights), found[:, :, 4]
-    kept = states != 0  # the softmax has a mask of the state as well
-    return np.allclose(states[kept], 2 * sums[kept], atol=1e-6)
+    outputs = np.asarray(layer(ones(50, 4, 4), training=True))
+    sums, states = np.tanh(outputs[:, :, :4] @ weights), outputs[:, :, 4]
+    nonzero = states != 0  # the softmax has a mask of the state as well
+    return np.allclose(states[nonzero], 2 * sums[nonzero], atol=1e-6)
 
 
 def test_a_mask_is_shared_by_all_readers_unless_each_shall_have_its_own():
@@ -114,17 +114,17 @@ def test_recurrent_dropout_holds_one_mask_of_the_state_for_the_window():
     layer = layers.DenseLSTM(1, 5, recurrent_dropout=0.5, seed=3)
     layer.build(x.shape)
     kernel, recurrent, bias = layer.get_weights()
-    found = np.asarray(layer(x, training=True))[:, :, 3:]
+    states = np.asarray(layer(x, training=True))[:, :, 3:]
     np.testing.assert_allclose(layer(x)[:, :, 3:], by_hand(x, kernel, recurrent, bias, np.ones((4, 5))), atol=1e-5)
     # Which of the 2^5 masks of each row was drawn is found by trying: exactly one of them gives every step.
     masks = 2.0 * ((np.arange(32)[:, None] >> np.arange(5)) & 1)
-    chosen = []
+    masks_of_rows = []
     for b in range(4):
-        tried = by_hand(np.repeat(x[b : b + 1], 32, axis=0), kernel, recurrent, bias, masks)
-        fits = [i for i in range(32) if np.allclose(tried[i], found[b], atol=1e-5)]
+        candidates = by_hand(np.repeat(x[b : b + 1], 32, axis=0), kernel, recurrent, bias, masks)
+        fits = [i for i in range(32) if np.allclose(candidates[i], states[b], atol=1e-5)]
         assert len(fits) == 1
-        chosen += fits
-    assert len(set(chosen)) > 1
+        masks_of_rows += fits
+    assert len(set(masks_of_rows)) > 1
     assert layer.explain_kernel().startswith("portable in training: recurrent dropout")
 
 

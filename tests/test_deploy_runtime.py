@@ -16,8 +16,8 @@ from tests.server_harness import PATIENCE, Classifier, LanguageModel, Tagger, ev
 def server():
     with running(
         Classifier(), Tagger(), LanguageModel(), max_texts=5, max_chars=20, max_body=400, max_batch=2
-    ) as found:
-        yield found
+    ) as live_server:
+        yield live_server
 
 
 def test_texts_are_answered_in_order_by_the_first_model(server):
@@ -137,14 +137,14 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server,
     smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         connection.sendall("\r\n".join([*head, "", body + smuggled]).encode())
-        answer = received(connection).decode()
+        answer = response(connection).decode()
     assert answer.startswith("HTTP/1.1 400")
     assert "both Content-Length and Transfer-Encoding" in answer
     assert "connection: close" in answer.lower()
     assert answer.count("HTTP/1.1") == 1
 
 
-def received(connection):
+def response(connection):
     """Everything that comes until the server closes the connection."""
     return b"".join(iter(lambda: connection.recv(65_536), b""))
 
@@ -159,7 +159,7 @@ def test_a_client_that_has_finished_sending_gets_its_answer(server, version):
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         connection.sendall(raw_request("abc", version))
         connection.shutdown(socket.SHUT_WR)
-        answer = received(connection)
+        answer = response(connection)
     assert answer.count(b"HTTP/1.1 200") == 1
     assert json.loads(answer.rpartition(b"\r\n\r\n")[2])["predictions"][0]["label"] == "odd"
     assert answer.count(b"HTTP/1.1 100") <= (version == "1.1")  # a client of HTTP/1.0 knows no interim answers
@@ -189,7 +189,7 @@ def test_requests_sent_together_are_all_answered_after_the_client_has_finished(s
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         connection.sendall(raw_request("a") + raw_request("bb") + raw_request("c"))
         connection.shutdown(socket.SHUT_WR)
-        answer = received(connection)
+        answer = response(connection)
     assert re.findall(rb'"label":"(\w+)"', answer) == [b"odd", b"even", b"odd"]
 
 
@@ -197,7 +197,7 @@ def test_a_request_that_ends_early_is_not_answered_and_leaves_nothing_behind(ser
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         connection.sendall(raw_request("a") + raw_request("bb")[:-4])
         connection.shutdown(socket.SHUT_WR)
-        assert received(connection).count(b"HTTP/1.1 200") == 1
+        assert response(connection).count(b"HTTP/1.1 200") == 1
     eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
 
 

@@ -41,13 +41,13 @@ def waiting(server, texts):
 def test_requests_that_wait_together_are_predicted_together_and_get_their_own_answers(clients):
     with stopped(max_batch=8) as (server, model):
         bodies = [["a"], ["bb", "ccc"], ["dddd"]]
-        asked = []
+        requests = []
         for i, texts in enumerate(bodies):
-            asked.append(clients.submit(server.ask, PREDICT, {"texts": texts}))
+            requests.append(clients.submit(server.ask, PREDICT, {"texts": texts}))
             waiting(server, sum(map(len, bodies[: i + 1])))
         assert server.ask("/healthz").status == 200  # a stopped model stops no one else
         model.gate.set()
-        answers = [[p["label"] for p in each.result(PATIENCE).json["predictions"]] for each in asked]
+        answers = [[p["label"] for p in each.result(PATIENCE).json["predictions"]] for each in requests]
     assert answers == [["odd"], ["even", "odd"], ["even"]]
     assert model.batches == [["first"], ["a", "bb", "ccc", "dddd"]]
 
@@ -68,8 +68,8 @@ def test_no_batch_is_larger_than_the_limit_and_large_requests_are_split(clients)
 def test_a_text_waits_for_others_no_longer_than_until_the_batch_is_full(clients):
     model = Classifier()
     with running(model, max_batch=2, max_wait_ms=1000 * PATIENCE, timeout=2 * PATIENCE) as server:
-        asked = [clients.submit(server.ask, PREDICT, {"texts": [text]}) for text in ("a", "b")]
-        assert [each.result(PATIENCE / 2).status for each in asked] == [200, 200]
+        requests = [clients.submit(server.ask, PREDICT, {"texts": [text]}) for text in ("a", "b")]
+        assert [each.result(PATIENCE / 2).status for each in requests] == [200, 200]
     assert sorted(map(sorted, model.batches)) == [["a", "b"]]
 
 
@@ -80,10 +80,10 @@ def test_a_text_without_company_is_answered_once_its_wait_is_over():
 
 def test_a_text_that_makes_the_model_fail_fails_only_its_own_request(clients):
     with stopped() as (server, model):
-        asked = [clients.submit(server.ask, PREDICT, {"texts": texts}) for texts in (["a"], ["x", "bad"], ["bb"])]
+        requests = [clients.submit(server.ask, PREDICT, {"texts": texts}) for texts in (["a"], ["x", "bad"], ["bb"])]
         waiting(server, 4)
         model.gate.set()
-        answers = [each.result(PATIENCE) for each in asked]
+        answers = [each.result(PATIENCE) for each in requests]
         assert [answer.status for answer in answers] == [200, 500, 200]
         assert "fault inside" not in answers[1].error  # what went wrong inside is for the log
         assert answers[2].json["predictions"][0]["label"] == "even"
@@ -100,7 +100,7 @@ def test_workers_predict_side_by_side(clients):
 
 def test_a_full_queue_refuses_with_a_time_to_try_again_and_is_not_ready(clients):
     with stopped(max_queue=3, max_texts=3) as (server, model):
-        kept = clients.submit(server.ask, PREDICT, {"texts": ["a", "b"]})
+        answered = clients.submit(server.ask, PREDICT, {"texts": ["a", "b"]})
         waiting(server, 2)
         refused = server.ask(PREDICT, {"texts": ["a", "b"]})
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
@@ -112,7 +112,7 @@ def test_a_full_queue_refuses_with_a_time_to_try_again_and_is_not_ready(clients)
         assert server.ask("/healthz").status == 200
         assert server.metric('zoo_rejected_total{reason="queue_full"}') == 2
         model.gate.set()
-        assert (kept.result(PATIENCE).status, last.result(PATIENCE).status) == (200, 200)
+        assert (answered.result(PATIENCE).status, last.result(PATIENCE).status) == (200, 200)
         assert server.ask("/readyz").status == 200
 
 
@@ -138,22 +138,22 @@ def test_an_answer_that_takes_too_long_is_given_up_and_its_texts_leave_the_queue
 
 
 def test_a_body_that_does_not_come_is_given_up():
-    begun = b'POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"texts"'
+    half_request = b'POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"texts"'
     with running(Classifier(), timeout=0.2) as server, socket.create_connection(("127.0.0.1", server.port)) as slow:
-        slow.sendall(begun)
+        slow.sendall(half_request)
         answer = slow.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"after 0.2 s" in answer
 
 
-@pytest.mark.parametrize("sent", [1.0, 0.5], ids=["waiting", "sending"])
-def test_a_cut_connection_leaves_no_work_behind(sent):
+@pytest.mark.parametrize("share", [1.0, 0.5], ids=["waiting", "sending"])
+def test_a_cut_connection_leaves_no_work_behind(share):
     body = json.dumps({"texts": ["cut", "off"]}).encode()
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with stopped() as (server, model):
         with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
-            client.sendall(head + body[: int(len(body) * sent)])
-            if sent == 1:
+            client.sendall(head + body[: int(len(body) * share)])
+            if share == 1:
                 waiting(server, 2)
             else:
                 eventually(lambda: server.metric("zoo_requests_in_progress") == 3)
@@ -169,10 +169,10 @@ def test_a_stop_answers_the_requests_in_progress_and_takes_no_new_ones(clients):
     model = Classifier()
     model.gate.clear()
     with running(model, max_batch=1) as server:
-        asked = [clients.submit(server.ask, PREDICT, {"texts": [text]}) for text in ("a", "bb")]
+        requests = [clients.submit(server.ask, PREDICT, {"texts": [text]}) for text in ("a", "bb")]
         waiting(server, 1)
         clients.submit(lambda: (time.sleep(0.3), model.gate.set()))
-    assert [each.result(PATIENCE).status for each in asked] == [200, 200]
+    assert [each.result(PATIENCE).status for each in requests] == [200, 200]
     with pytest.raises(ConnectionRefusedError):
         server.ask("/healthz")
 

@@ -14,7 +14,7 @@ from deploy.runtime import load
 @contextlib.contextmanager
 def closing(*kinds):
     """A server that treats its requests in turn as ``kinds`` say: "answer", "close" without one, or "both"."""
-    asked = []
+    connections = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -24,8 +24,8 @@ def closing(*kinds):
 
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
-            kind = kinds[len(asked) % len(kinds)]
-            asked.append(kind)
+            kind = kinds[len(connections) % len(kinds)]
+            connections.append(kind)
             self.close_connection = kind != "answer"
             if kind != "close":
                 self.answer()
@@ -60,8 +60,8 @@ def run(url, monkeypatch):
 def test_requests_that_a_server_loses_are_counted_and_the_others_go_on(kinds, lost, monkeypatch, capsys):
     with closing(*kinds) as url:
         assert run(url, monkeypatch) == (lost != "0")
-    shown = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if " " in line.strip())
-    assert (shown["requests"].strip(), shown["not_200"].strip()) == ("8", lost)
+    summary = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if " " in line.strip())
+    assert (summary["requests"].strip(), summary["not_200"].strip()) == ("8", lost)
 
 
 def test_a_server_that_answers_nothing_or_is_not_there_is_told_on_one_line(monkeypatch, capsys):

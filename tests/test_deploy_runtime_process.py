@@ -49,10 +49,10 @@ def process(export, *arguments, run=("-m", "dense_lstm_zoo_runtime.serve")):
     with subprocess.Popen(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True) as started:
         try:
             lines = iter(started.stderr.readline, "")
-            port = next(int(found[1]) for line in lines if (found := re.search(r"running on http://\S+:(\d+)", line)))
-            written = []
-            threading.Thread(target=lambda: written.extend(lines), daemon=True).start()
-            yield started, Running(port), written
+            port = next(int(match[1]) for line in lines if (match := re.search(r"running on http://\S+:(\d+)", line)))
+            log = []
+            threading.Thread(target=lambda: log.extend(lines), daemon=True).start()
+            yield started, Running(port), log
         finally:
             started.kill()
 
@@ -76,16 +76,16 @@ def test_a_measurement_that_cannot_begin_keeps_the_earlier_rows(tmp_path):
 
 def test_answers_are_those_of_the_bundle(bundle, export):
     texts = ["The film was long .", "", "schön 😀 café", "x" * 500, "not bad but very short !"]
-    with process(export) as (_, server, written):
+    with process(export) as (_, server, log):
         answers = server.ask(PREDICT, {"texts": texts}).json["predictions"]
         vectors = server.ask("/v1/embed", {"texts": texts}).json["vectors"]
-    for answer, wanted, vector, wanted_vector in zip(
+    for answer, prediction, vector, wanted_vector in zip(
         answers, bundle.predict(texts), vectors, bundle.embed(texts).tolist(), strict=True
     ):
-        assert answer["label"] == wanted.label
-        assert answer["probabilities"] == pytest.approx(wanted.probabilities, abs=1e-5)
+        assert answer["label"] == prediction.label
+        assert answer["probabilities"] == pytest.approx(prediction.probabilities, abs=1e-5)
         assert vector == pytest.approx(wanted_vector, abs=1e-5)
-    assert written == []
+    assert log == []
 
 
 @pytest.mark.parametrize("declared", [True, False], ids=["with a length", "chunked"])
@@ -107,67 +107,67 @@ def test_cut_connections_leave_no_memory_behind(export):
     body = json.dumps({"texts": ["word " * 1000] * 64}).encode()
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
 
-    def cut(server, sent):
+    def send_part(server, num_bytes):
         with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
-            client.sendall(head + body[:sent])
+            client.sendall(head + body[:num_bytes])
 
-    with process(export) as (started, server, written):
+    with process(export) as (started, server, log):
         memory = []
         for _ in range(10):
-            for sent in (len(body), len(body) // 2) * 40:
-                cut(server, sent)
+            for size in (len(body), len(body) // 2) * 40:
+                send_part(server, size)
             eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
             memory.append(resident(started.pid))
         assert server.metric("zoo_queue_texts") == 0
         assert memory[-1] < memory[2] + 20  # a round sends 19 MB
         assert server.ask(PREDICT, {"texts": ["a"]}).status == 200
-    assert written == []
+    assert log == []
 
 
 def test_many_clients_get_their_own_answers(bundle, export):
     texts = [" ".join(["the", "film", "was", "very", "long", "!"][: 1 + i % 6] * (1 + i % 3)) for i in range(48)]
-    wanted = [prediction.probabilities for prediction in bundle.predict(texts)]
+    expected = [prediction.probabilities for prediction in bundle.predict(texts)]
 
     def ask(server, i):
         with contextlib.closing(server.connect()) as connection:
             for k in range(i, i + 30):
                 pair = [texts[k % 48], texts[(k + 1) % 48]]
                 connection.request("POST", PREDICT, json.dumps({"texts": pair}).encode())
-                found = json.load(connection.getresponse())["predictions"]
-                for j, one in enumerate(found):
-                    assert one["probabilities"] == pytest.approx(wanted[(k + j) % 48], abs=1e-5)
+                predictions = json.load(connection.getresponse())["predictions"]
+                for j, prediction in enumerate(predictions):
+                    assert prediction["probabilities"] == pytest.approx(expected[(k + j) % 48], abs=1e-5)
 
     with process(export, "--workers=2") as (_, server, _), ThreadPoolExecutor(16) as clients:
-        for done in [clients.submit(ask, server, i) for i in range(16)]:
-            done.result(10 * PATIENCE)
+        for future in [clients.submit(ask, server, i) for i in range(16)]:
+            future.result(10 * PATIENCE)
         assert server.metric('zoo_texts_total{model="tiny",operation="predict"}') == 16 * 30 * 2
 
 
 def test_sigterm_answers_what_is_in_progress_and_ends_the_process(export):
     body = {"texts": ["word " * 1500] * 100}
-    with process(export, "--timeout=60") as (started, server, written), ThreadPoolExecutor(4) as clients:
-        asked = [clients.submit(server.ask, PREDICT, body) for _ in range(4)]
+    with process(export, "--timeout=60") as (started, server, log), ThreadPoolExecutor(4) as clients:
+        requests = [clients.submit(server.ask, PREDICT, body) for _ in range(4)]
         eventually(lambda: server.metric("zoo_queue_texts") > 100)
         started.send_signal(signal.SIGTERM)
-        assert [each.result(PATIENCE).status for each in asked] == [200] * 4
+        assert [each.result(PATIENCE).status for each in requests] == [200] * 4
         assert started.wait(PATIENCE) in (0, -signal.SIGTERM)
-    assert not [line for line in written if "Traceback" in line or "Error" in line]
+    assert not [line for line in log if "Traceback" in line or "Error" in line]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_a_prediction_that_nobody_waits_for_does_not_keep_the_process(sent):
-    with process("m", "--timeout=1", run=("-c", SLEEPS)) as (started, server, written):
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_a_prediction_that_nobody_waits_for_does_not_keep_the_process(signal_number):
+    with process("m", "--timeout=1", run=("-c", SLEEPS)) as (started, server, log):
         assert server.ask(PREDICT, {"texts": ["a"]}).status == 504
-        started.send_signal(sent)
-        assert started.wait(PATIENCE) in (0, -sent)
-    assert not [line for line in written if "Traceback" in line or "Error" in line]
+        started.send_signal(signal_number)
+        assert started.wait(PATIENCE) in (0, -signal_number)
+    assert not [line for line in log if "Traceback" in line or "Error" in line]
 
 
 def test_requests_that_are_not_http_leave_the_server_well(export):
     with process(export) as (_, server, _):
-        for sent in (b"\x16\x03\x01\x02\x00", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000):
+        for content in (b"\x16\x03\x01\x02\x00", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000):
             with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as client:
-                client.sendall(sent)
+                client.sendall(content)
                 with contextlib.suppress(ConnectionResetError):
                     assert client.recv(12) in (b"HTTP/1.1 400", b"")
         assert server.ask(PREDICT, {"texts": ["a"]}).status == 200

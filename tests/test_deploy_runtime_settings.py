@@ -26,11 +26,11 @@ def test_every_setting_can_be_an_argument_or_in_the_environment():
         "log_level": "warning",
     }
     assert {"models", *values} == {field.name for field in dataclasses.fields(Settings)}
-    wanted = Settings(models={"a": "x/y", "trec": "exports/trec"}, **values)
+    settings = Settings(models={"a": "x/y", "trec": "exports/trec"}, **values)
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
-    assert parse(["--model", "a=x/y", "--model=exports/trec", *arguments], {}) == wanted
+    assert parse(["--model", "a=x/y", "--model=exports/trec", *arguments], {}) == settings
     environment = {f"ZOO_{name.upper()}": str(value) for name, value in values.items()}
-    assert parse([], {"ZOO_MODEL": "a=x/y exports/trec", **environment}) == wanted
+    assert parse([], {"ZOO_MODEL": "a=x/y exports/trec", **environment}) == settings
 
 
 def test_an_argument_goes_before_the_environment():
@@ -77,19 +77,25 @@ def test_a_bad_setting_is_refused_with_what_was_received(arguments, message, cap
 def test_the_help_names_every_setting(capsys):
     with pytest.raises(SystemExit):
         parse(["--help"], {})
-    shown = capsys.readouterr().out
+    text = capsys.readouterr().out
     for field in dataclasses.fields(Settings):
-        assert f"--{field.name.replace('models', 'model').replace('_', '-')} " in shown
+        assert f"--{field.name.replace('models', 'model').replace('_', '-')} " in text
 
 
 def test_the_page_names_every_setting_with_its_default():
     page = (Path(__file__).parents[1] / "deploy" / "runtime" / "README.md").read_text()
     section = page.partition("## Settings\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `--")]
-    shown = {}
+    defaults_of_page = {}
     for row in rows:
         names, defaults = row.split("|")[1:3]
-        shown |= dict(zip(re.findall(r"`--([\w-]+)", names), re.sub("[,`]", "", defaults).split() or [""], strict=True))
+        defaults_of_page |= dict(
+            zip(re.findall(r"`--([\w-]+)", names), re.sub("[,`]", "", defaults).split() or [""], strict=True)
+        )
     fields = {field.name.replace("_", "-"): field.default for field in dataclasses.fields(Settings)}
-    wanted = {name: f"{default:g}" if isinstance(default, float) else str(default) for name, default in fields.items()}
-    assert shown == {"model": ""} | {name: default for name, default in wanted.items() if name != "models"}
+    defaults_of_settings = {
+        name: f"{default:g}" if isinstance(default, float) else str(default) for name, default in fields.items()
+    }
+    assert defaults_of_page == {"model": ""} | {
+        name: default for name, default in defaults_of_settings.items() if name != "models"
+    }

@@ -76,8 +76,8 @@ def test_a_table_shows_every_text_in_its_own_cell():
     page = Page(table(["number", *HOSTILE[:2]], [(i, text, text) for i, text in enumerate(HOSTILE)]))
     assert page.tags <= TAGS_OF_A_TABLE
     assert page.comments == []
-    shown = [one_line(text) for text in HOSTILE]
-    assert page.rows == [["number", *shown[:2]], *([str(i), text, text] for i, text in enumerate(shown))]
+    lines = [one_line(text) for text in HOSTILE]
+    assert page.rows == [["number", *lines[:2]], *([str(i), text, text] for i, text in enumerate(lines))]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -115,11 +115,11 @@ def test_markdown_of_our_own_is_kept_and_values_become_text():
 
 
 def test_one_line_is_one_line_that_utf_8_can_hold():
-    found = one_line("a\r\nb\u2028c\x85d\x0be\ud800\u202e" + "x" * 100, 30)
-    assert found.splitlines() == [found]
-    assert found.encode()
-    assert found.startswith(r"a b c d e\ud800\u202e")
-    assert found.endswith(" ...")
+    line = one_line("a\r\nb\u2028c\x85d\x0be\ud800\u202e" + "x" * 100, 30)
+    assert line.splitlines() == [line]
+    assert line.encode()
+    assert line.startswith(r"a b c d e\ud800\u202e")
+    assert line.endswith(" ...")
 
 
 def test_a_block_of_code_ends_where_it_should():

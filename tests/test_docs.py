@@ -27,14 +27,14 @@ PARTS = {"train": 80, "dev": 20, "test": 20}
 
 
 def shortened(corpus):
-    def cut(split, size):
+    def shorten(split, size):
         if isinstance(split, list | tuple):
             return split[:size]
         columns = {field.name: getattr(split, field.name) for field in dataclasses.fields(split)}
         return dataclasses.replace(split, **{n: x[:size] for n, x in columns.items() if isinstance(x, list)})
 
-    given = {part: cut(getattr(corpus, part), n) for part, n in PARTS.items() if getattr(corpus, part) is not None}
-    return dataclasses.replace(corpus, **given)
+    splits = {part: shorten(getattr(corpus, part), n) for part, n in PARTS.items() if getattr(corpus, part) is not None}
+    return dataclasses.replace(corpus, **splits)
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def quick(monkeypatch):
     load_corpus, build = zoo.load_corpus, zoo.build
 
     def small(model, options):
-        taken = registry.entry(model).arguments
-        caps = {size: min(options.get(size) or cap, cap) for size, cap in SIZES.items() if size in taken}
+        arguments = registry.entry(model).arguments
+        caps = {size: min(options.get(size) or cap, cap) for size, cap in SIZES.items() if size in arguments}
         return options | caps | {"kernel": "native"}
 
     def trains(run):
@@ -77,7 +77,7 @@ def quick(monkeypatch):
 
     for run in (zoo.train, zoo.run_protocol):
         monkeypatch.setattr(zoo, run.__name__, trains(run))
-    monkeypatch.setattr(zoo, "load_corpus", lambda *given, **options: shortened(load_corpus(*given, **options)))
+    monkeypatch.setattr(zoo, "load_corpus", lambda *arguments, **options: shortened(load_corpus(*arguments, **options)))
     monkeypatch.setattr(zoo, "build", lambda model, **options: build(model, **small(model, options)))
 
 
@@ -101,8 +101,8 @@ def test_the_code_of_a_page_runs_as_it_stands_in_a_fresh_process(path, workplace
     code = "\n".join(block.text for block in pages.blocks(path, "python") if block.mark not in ("not run", "presets"))
     run = subprocess.run([sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    written = [len(list(workplace.glob(f"exports/{file}"))) for file in ("*/1/saved_model.pb", "*/model.onnx")]
-    assert sum(written) == code.count(".export(")
+    counts = [len(list(workplace.glob(f"exports/{file}"))) for file in ("*/1/saved_model.pb", "*/model.onnx")]
+    assert sum(counts) == code.count(".export(")
 
 
 def test_every_mark_of_a_page_belongs_to_a_block():
@@ -113,10 +113,10 @@ def test_every_mark_of_a_page_belongs_to_a_block():
 
 def commands(path):
     """The commands of a page: lines of its shell blocks, and those in sentences that have arguments."""
-    found = [line for block in pages.blocks(path, "shell") for line in block.text.splitlines()]
-    assert all(line.startswith("dense-lstm-zoo ") for line in found), found
+    lines = [line for block in pages.blocks(path, "shell") for line in block.text.splitlines()]
+    assert all(line.startswith("dense-lstm-zoo ") for line in lines), lines
     in_sentences = [text for text in pages.code_in_sentences(path) if re.match(r"dense-lstm-zoo [a-z-]+ .", text)]
-    return found + in_sentences
+    return lines + in_sentences
 
 
 def check(command):
@@ -139,23 +139,25 @@ def test_a_command_with_an_option_that_is_gone_would_be_found():
 
 
 def subcommands():
-    (found,) = (action for action in parser()._actions if isinstance(action.choices, dict))
-    return found.choices
+    (commands_action,) = (action for action in parser()._actions if isinstance(action.choices, dict))
+    return commands_action.choices
 
 
 def test_every_option_that_a_sentence_names_is_one_of_a_command():
     tables = map(results.parser_of, map(results.load, (*results.PAPERS, *results.OTHERS)))
-    known = {option for parser in (*subcommands().values(), *tables) for option in parser._option_string_actions}
+    options = {option for parser in (*subcommands().values(), *tables) for option in parser._option_string_actions}
     for path in pages.GUIDES:
         spans = [text for text in pages.code_in_sentences(path) if not text.startswith("python -m ")]
-        named = {option for text in spans for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}
-        assert named <= known, (path, named - known)
+        names = {option for text in spans for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}
+        assert names <= options, (path, names - options)
 
 
 def test_every_command_is_in_the_list_of_commands():
-    listed = re.findall(r"^\| `([a-z-]+)` \| .+ \| \[", (pages.ROOT / "docs" / "commands.md").read_text(), re.M)
-    assert set(subcommands()) <= set(listed)
-    assert len(listed) == len(set(listed))
+    commands_of_page = re.findall(
+        r"^\| `([a-z-]+)` \| .+ \| \[", (pages.ROOT / "docs" / "commands.md").read_text(), re.M
+    )
+    assert set(subcommands()) <= set(commands_of_page)
+    assert len(commands_of_page) == len(set(commands_of_page))
 
 
 @pytest.mark.parametrize("path", pages.PAGES, ids=pages.name)
@@ -177,13 +179,13 @@ def test_every_file_that_a_sentence_names_is_there(path):
 
 def documented():
     """The names that the pages of the reference document, in full."""
-    found = []
+    names_of_pages = []
     for path in pages.GUIDES:
         for block in pages.blocks(path, "{eval-rst}"):
             module = re.search(r"currentmodule:: (\S+)", block.text)
             names = re.findall(r"^\.\. auto(?:class|data|exception|function):: (\S+)$", block.text, re.M)
-            found += [f"{module[1]}.{name}" if module else name for name in names]
-    return found
+            names_of_pages += [f"{module[1]}.{name}" if module else name for name in names]
+    return names_of_pages
 
 
 @pytest.mark.parametrize("module", [zoo, layers], ids=lambda module: module.__name__)

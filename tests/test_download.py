@@ -158,8 +158,8 @@ def test_a_missing_file_on_the_server_is_asked_for_once_and_the_error_says_where
 
 def test_a_refused_connection_names_file_address_reason_and_place(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        url = f"http://127.0.0.1:{closed.getsockname()[1]}/corpus.txt"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/corpus.txt"
     path = tmp_path / "corpus.txt"
     with pytest.raises(DownloadError) as caught:
         download(url, path, SHA256, progress=False)
@@ -169,17 +169,17 @@ def test_a_refused_connection_names_file_address_reason_and_place(tmp_path, monk
 
 def test_the_final_path_never_holds_a_half_written_file(server, tmp_path, monkeypatch):
     path = tmp_path / "corpus.txt"
-    seen = []
+    existence = []
     update = download_module.Progress.update
 
-    def watch(progress, done):
-        seen.append((path.exists(), part_of(path).exists()))
-        update(progress, done)
+    def watch(progress, size):
+        existence.append((path.exists(), part_of(path).exists()))
+        update(progress, size)
 
     monkeypatch.setattr(download_module.Progress, "update", watch)
     download(server.url, path, SHA256, progress=False)
-    assert len(seen) > 1
-    assert set(seen) == {(False, True)}
+    assert len(existence) > 1
+    assert set(existence) == {(False, True)}
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "file:///etc/hostname", "corpus.txt", "http:///x", ""])

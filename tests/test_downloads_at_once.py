@@ -55,17 +55,17 @@ def at_once(scripts, server, sha256, folder):
         for script in scripts:
             command = [sys.executable, "-c", START + script, server.url, sha256, str(folder)]
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-            one = stack.enter_context(subprocess.Popen(command, env=environment, text=True, **pipes))
-            stack.callback(one.kill)
-            started.append(one)
-        for one in started:
-            assert one.stdout.readline() == "ready\n"
-        for one in started:
-            one.stdin.write("go\n")
-            one.stdin.flush()
-        told = [one.communicate(timeout=60)[1] for one in started]
-        assert [one.returncode for one in started] == [0] * len(started), told
-        return told
+            process = stack.enter_context(subprocess.Popen(command, env=environment, text=True, **pipes))
+            stack.callback(process.kill)
+            started.append(process)
+        for process in started:
+            assert process.stdout.readline() == "ready\n"
+        for process in started:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        errors = [child.communicate(timeout=60)[1] for child in started]
+        assert [child.returncode for child in started] == [0] * len(started), errors
+        return errors
 
 
 def left_in(folder):
@@ -73,19 +73,19 @@ def left_in(folder):
 
 
 @pytest.mark.parametrize(
-    ("scripts", "left"),
+    ("scripts", "files"),
     [
         ([FILE] * 3, ["corpus.txt"]),
         ([PREPARED] * 2, ["dense_lstm_zoo/mine/a.txt"]),
     ],
 )
-def test_one_process_downloads_a_file_that_several_want(server, tmp_path, scripts, left):
-    told = at_once(scripts, server, download_harness.SHA256, tmp_path)
+def test_one_process_downloads_a_file_that_several_want(server, tmp_path, scripts, files):
+    errors = at_once(scripts, server, download_harness.SHA256, tmp_path)
     assert server.ranges == [None]
-    assert left_in(tmp_path) == left
-    assert (tmp_path / left[0]).read_bytes() == download_harness.CONTENT
+    assert left_in(tmp_path) == files
+    assert (tmp_path / files[0]).read_bytes() == download_harness.CONTENT
     name = "corpus.txt" if scripts[0] == FILE else "mine"
-    waited = [text.count(f"{name}: waiting for another process that makes it\n") for text in told]
+    waited = [text.count(f"{name}: waiting for another process that makes it\n") for text in errors]
     assert (min(waited), max(waited)) == (0, 1)
 
 
@@ -105,21 +105,21 @@ def test_one_process_unpacks_a_bundle_that_two_want(server, tmp_path, monkeypatc
     sha256 = hashlib.sha256(packed.getvalue()).hexdigest()
     at_once([BUNDLE] * 2, server, sha256, tmp_path / "cache")
     assert server.ranges == [None]
-    made = tmp_path / "cache" / "dense_lstm_zoo" / "presets" / "archives"
-    assert [path.name for path in made.iterdir()] == [sha256]
-    assert left_in(made / sha256) == left_in(tmp_path / "saved")
+    folder = tmp_path / "cache" / "dense_lstm_zoo" / "presets" / "archives"
+    assert [path.name for path in folder.iterdir()] == [sha256]
+    assert left_in(folder / sha256) == left_in(tmp_path / "saved")
 
 
 def test_an_archive_that_is_gone_when_it_is_refused_is_no_other_error(server, tmp_path, monkeypatch):
     from dense_lstm_zoo.data import download
 
-    def gone(files, *_):
+    def fail(files, *_):
         Path(files.filename).unlink()
         raise ValueError("it is damaged")
 
     server.pause = 0
     monkeypatch.setattr(download_harness, "CONTENT", archive())
-    monkeypatch.setattr(download, "_unpack", gone)
+    monkeypatch.setattr(download, "_unpack", fail)
     with pytest.raises(ValueError, match="is not the published archive: it is damaged"):
         download.download_member(server.url, "folder/corpus.txt", tmp_path / "a.txt", PUBLISHED, progress=False)
     assert left_in(tmp_path) == []

@@ -8,26 +8,26 @@ from dense_lstm_zoo_runtime import drawing
 WORDS = ["a", "b", "<eos>", "<unk>"]
 
 
-def told(*drawn):
+def text_of(*words):
     """The text of words that are drawn in turn, without an end at ``<eos>``."""
-    rows = iter([*np.where(np.eye(4)[[WORDS.index(word) for word in drawn]], 0.0, -9.0), np.zeros(4)])
-    found = drawing.continuation(
+    rows = iter([*np.where(np.eye(4)[[WORDS.index(word) for word in words]], 0.0, -9.0), np.zeros(4)])
+    drawn_text = drawing.continuation(
         "",
         WORDS,
         lambda prompt: (next(rows), None),
         lambda word, states: (next(rows), None),
-        len(drawn),
+        len(words),
         temperature=0,
         top_k=None,
         seed=1,
         stop_at_line_end=False,
         allow_unknown=False,
     )
-    return found.text
+    return drawn_text.text
 
 
 @pytest.mark.parametrize(
-    ("drawn", "text"),
+    ("words", "text"),
     [
         (["a", "<eos>", "<eos>", "b"], "a\n\nb"),
         (["<eos>", "a", "b"], "\na b"),
@@ -36,5 +36,5 @@ def told(*drawn):
         (["<eos>"], ""),
     ],
 )
-def test_line_ends_have_no_spaces_beside_them(drawn, text):
-    assert told(*drawn) == text
+def test_line_ends_have_no_spaces_beside_them(words, text):
+    assert text_of(*words) == text

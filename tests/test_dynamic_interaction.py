@@ -20,7 +20,7 @@ def states(widths=(6, 6, 4, 8), seed=0) -> list[np.ndarray]:
     return [rng.uniform(-1, 1, size=(4, 6, width)).astype(np.float32) for width in widths]
 
 
-def made(*args, widths=(6, 6, 4, 8), **kwargs) -> layers.DynamicInteractionPooling:
+def new_layer(*args, widths=(6, 6, 4, 8), **kwargs) -> layers.DynamicInteractionPooling:
     layer = layers.DynamicInteractionPooling(*args, **kwargs)
     layer.build([(None, None, width) for width in widths])
     rng = np.random.default_rng(7)
@@ -60,10 +60,10 @@ def test_golden_vectors(golden, mode, iterations):
 @pytest.mark.parametrize("mode", ["position", "vector"])  # with the third, P may be as large as it likes
 def test_weights_lie_around_a_half_and_constant_ones_give_half_the_projected_mean(mode):
     inputs = states()
-    w, routing = made(mode=mode)(inputs, lengths=LENGTHS, return_routing=True)
+    w, routing = new_layer(mode=mode)(inputs, lengths=LENGTHS, return_routing=True)
     v = np.asarray(routing["v"])
     assert 0.269 < v.min() < 0.5 < v.max() < 0.731
-    layer = made(mode=mode, weights="constant")
+    layer = new_layer(mode=mode, weights="constant")
     kernel, bias = layer.get_weights()
     x = inputs[-1] @ kernel + bias
     x = np.where(x > 0, x, 0.2 * x)
@@ -73,7 +73,7 @@ def test_weights_lie_around_a_half_and_constant_ones_give_half_the_projected_mea
 
 
 def test_one_iteration_weighs_all_words_alike_and_more_do_not():
-    shares = [backends.numpy(made(r)(states(), lengths=LENGTHS, return_routing=True)[1]["c"]) for r in (1, 2)]
+    shares = [backends.numpy(new_layer(r)(states(), lengths=LENGTHS, return_routing=True)[1]["c"]) for r in (1, 2)]
     for i, n in enumerate(LENGTHS):
         for c in shares:
             np.testing.assert_allclose(c[i].sum(axis=0), float(n > 0), atol=1e-6)
@@ -100,19 +100,19 @@ def test_parameters_are_the_papers():
 
 @modes
 def test_stop_gradient_cuts_the_shares_and_nothing_else(mode):
-    inputs, found = states(), []
+    inputs, results = states(), []
     for stop in (False, True):
-        layer = made(mode=mode, stop_gradient=stop)
+        layer = new_layer(mode=mode, stop_gradient=stop)
         loss = backends.Loss(lambda *x, layer=layer: ops.sum(ops.sin(layer(list(x), lengths=LENGTHS))), inputs)
-        found.append((backends.numpy(layer(inputs, lengths=LENGTHS)), loss.gradients()))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    for routed, cut in zip(found[0][1], found[1][1], strict=True):
-        assert np.abs(cut).max() > 0
-        assert np.abs(routed - cut).max() > 1e-6
+        results.append((backends.numpy(layer(inputs, lengths=LENGTHS)), loss.gradients()))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    for routed, stopped in zip(results[0][1], results[1][1], strict=True):
+        assert np.abs(stopped).max() > 0
+        assert np.abs(routed - stopped).max() > 1e-6
 
 
 def test_a_regulariser_is_counted_and_any_encoder_of_several_layers_will_do():
-    layer = made(kernel_regularizer=keras.regularizers.L2(0.1))
+    layer = new_layer(kernel_regularizer=keras.regularizers.L2(0.1))
     np.testing.assert_allclose(layer.losses[0], 0.1 * np.square(layer.get_weights()[0]).sum(), rtol=1e-5)
     x = keras.Input((None, 5))
     below = keras.layers.LSTM(4, return_sequences=True)(x)
@@ -165,15 +165,15 @@ def test_what_stands_at_padding_reaches_neither_values_nor_gradients(mode):
     if mode == "self-attention":
         layer, clean = layers.DynamicSelfAttention(3, num_heads=2), states()[0]
     else:
-        layer, clean = made(**{"weights" if mode == "constant" else "mode": mode}), states()
-    found = []
+        layer, clean = new_layer(**{"weights" if mode == "constant" else "mode": mode}), states()
+    results = []
     for filled in (0.0, np.nan):
         inputs = keras.tree.map_structure(lambda x, filled=filled: np.where(padding, np.float32(filled), x), clean)
         pooled = layer(inputs, lengths=LENGTHS)
         loss = backends.Loss(
             lambda inputs=inputs: ops.sum(ops.sin(layer(inputs, lengths=LENGTHS))), [], layer.trainable_variables
         )
-        found.append([backends.numpy(pooled), *loss.gradients()])
-    for zeros, nans in zip(*found, strict=True):
+        results.append([backends.numpy(pooled), *loss.gradients()])
+    for zeros, nans in zip(*results, strict=True):
         assert np.abs(zeros).max() > 0
         np.testing.assert_array_equal(nans, zeros)

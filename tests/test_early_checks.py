@@ -71,9 +71,9 @@ def answers(tmp_path_factory):
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_request_is_answered_in_a_line_without_tensorflow(answers, name):
-    status, told, loaded = answers[name]
-    assert WRONG[name][1] in told
-    assert (status, loaded, told.count("\n")) == (2, False, 1)
+    status, message, has_tensorflow = answers[name]
+    assert WRONG[name][1] in message
+    assert (status, has_tensorflow, message.count("\n")) == (2, False, 1)
 
 
 def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(monkeypatch):
@@ -83,6 +83,6 @@ def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(mon
 
 
 def test_the_check_writes_nothing_and_returns_what_will_run(tmp_path):
-    found = request.check("bilstm", tmp_path / "run", {"epochs": 2, "units": 4}, seed=3)
-    assert (found.options.epochs, found.options.seed, found.arguments["units"]) == (2, 3, 4)
+    plan = request.check("bilstm", tmp_path / "run", {"epochs": 2, "units": 4}, seed=3)
+    assert (plan.options.epochs, plan.options.seed, plan.arguments["units"]) == (2, 3, 4)
     assert not list(tmp_path.iterdir())

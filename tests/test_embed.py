@@ -18,10 +18,10 @@ TEXTS = ["the film was good", "", "caf\u00e9 very very long , but it was n't bad
 @pytest.fixture(scope="module")
 def trained():
     """A classifier whose weights are large enough for anything to show."""
-    made = bundle("dc_bilstm")
+    new_bundle = bundle("dc_bilstm")
     rng = np.random.default_rng(3)
-    made.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in made.model.get_weights()])
-    return made
+    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
+    return new_bundle
 
 
 @pytest.fixture(scope="module")
@@ -59,25 +59,25 @@ def test_no_texts_give_no_vectors_and_anything_but_texts_is_refused(trained):
 
 @pytest.mark.parametrize("name", ["bilstm", "stacked_di_bilstm"])
 def test_the_mean_of_the_tokens_vectors_is_what_mean_pooling_makes(name):
-    made = bundle(name, "drop", **({"num_layers": 2} if name == "stacked_di_bilstm" else {}))
-    found = made.embed_tokens(TEXTS)
-    assert [tokens for tokens, _ in found][:2] == [["the", "film", "was", "good"], [""]]
-    assert [len(tokens) for tokens, _ in found] == [len(states) for _, states in found]
+    new_bundle = bundle(name, "drop", **({"num_layers": 2} if name == "stacked_di_bilstm" else {}))
+    vectors = new_bundle.embed_tokens(TEXTS)
+    assert [tokens for tokens, _ in vectors][:2] == [["the", "film", "was", "good"], [""]]
+    assert [len(tokens) for tokens, _ in vectors] == [len(states) for _, states in vectors]
     if name == "bilstm":
-        np.testing.assert_allclose([states.mean(axis=0) for _, states in found], made.embed(TEXTS), atol=1e-6)
+        np.testing.assert_allclose([states.mean(axis=0) for _, states in vectors], new_bundle.embed(TEXTS), atol=1e-6)
     else:
-        assert {states.shape[1] for _, states in found} == {made.config["arguments"]["units"] * 2}
+        assert {states.shape[1] for _, states in vectors} == {new_bundle.config["arguments"]["units"] * 2}
 
 
 def test_a_taggers_token_vectors_are_what_its_softmax_reads():
-    made = bundle("gated_skip_tagger")
+    new_bundle = bundle("gated_skip_tagger")
     sentences = ["The film was n't good .", [], ["very", "long"], "bad !"]
-    found = made.embed_tokens(sentences)
-    assert [tokens for tokens, _ in found] == [p.tokens for p in made.predict(sentences)]
-    kernel, bias = made.network.get_layer("logits").get_weights()
-    for (_, states), tagged in zip(found, made.predict(sentences), strict=True):
+    vectors = new_bundle.embed_tokens(sentences)
+    assert [tokens for tokens, _ in vectors] == [p.tokens for p in new_bundle.predict(sentences)]
+    kernel, bias = new_bundle.network.get_layer("logits").get_weights()
+    for (_, states), tagged in zip(vectors, new_bundle.predict(sentences), strict=True):
         logits = states @ kernel + bias
-        assert [made.labels[i] for i in logits.argmax(axis=1)] == tagged.tags
+        assert [new_bundle.labels[i] for i in logits.argmax(axis=1)] == tagged.tags
         shares = keras.ops.softmax(logits) if len(states) else np.empty((0, 1))
         np.testing.assert_allclose(np.max(shares, axis=1), tagged.probabilities, atol=1e-5)
 
@@ -85,16 +85,16 @@ def test_a_taggers_token_vectors_are_what_its_softmax_reads():
 def test_the_command_writes_an_array_or_a_table(trained, folder, tmp_path, capsys):
     expected = trained.embed(TEXTS)
     assert output_of(capsys, "embed", folder, *TEXTS, "--output", tmp_path / "a.npy") == (0, "", "")
-    found = np.load(tmp_path / "a.npy")
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    vectors = np.load(tmp_path / "a.npy")
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
     (tmp_path / "in.csv").write_text("id,text\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(TEXTS)))
     assert output_of(capsys, "embed", folder, "--file", tmp_path / "in.csv", "--output", tmp_path / "a.csv")[0] == 0
     rows = list(csv.DictReader((tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
     assert [row["id"] for row in rows] == ["0", "1", "2", "3", "4"]
     assert list(rows[0]) == ["id", "text", *(f"e{i}" for i in range(8))]
     numbers = np.array([[row[f"e{i}"] for i in range(8)] for row in rows], np.float32)
-    np.testing.assert_array_equal(numbers, found)
+    np.testing.assert_array_equal(numbers, vectors)
     (tmp_path / "none.txt").write_text("")
     assert output_of(capsys, "embed", folder, "--file", tmp_path / "none.txt", "--output", tmp_path / "b.npy")[0] == 0
     assert np.load(tmp_path / "b.npy").shape == (0, 8)

@@ -8,31 +8,34 @@ from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
 from tests.bundle_harness import bundle
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 MODELS = zoo.list_models(task="classification")
 TEXT = "The film was n't very GOOD !"
 
 
-def opened(name: str, **arguments):
+def random_bundle(name: str, **arguments):
     """A bundle whose weights are large enough for anything to show."""
-    found = bundle(name, **arguments)
+    new_bundle = bundle(name, **arguments)
     rng = np.random.default_rng(1)
-    found.model.set_weights([rng.normal(scale=0.7, size=w.shape) for w in found.model.get_weights()])
-    return found
+    new_bundle.model.set_weights([rng.normal(scale=0.7, size=w.shape) for w in new_bundle.model.get_weights()])
+    return new_bundle
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
-    trained = opened(name, num_frozen_words=0)
-    found = trained.explain(TEXT)
+    trained = random_bundle(name, num_frozen_words=0)
+    explanation = trained.explain(TEXT)
     (prediction,) = trained.predict([TEXT])
-    assert (found.label, found.tokens) == (prediction.label, ["The", "film", "was", "n't", "very", "GOOD", "!"])
-    assert found.probability == pytest.approx(prediction.probability, abs=1e-6)
+    assert (explanation.label, explanation.tokens) == (
+        prediction.label,
+        ["The", "film", "was", "n't", "very", "GOOD", "!"],
+    )
+    assert explanation.probability == pytest.approx(prediction.probability, abs=1e-6)
     ids = trained.text_to_ids([TEXT]).to_tensor().numpy()
     assert len(set(ids[0])) == ids.shape[1]  # each word is in the text once: its row of the table is its vector
     tables = [layer for layer in trained.model.layers if layer.name in ("embedding", "static_embedding")]
-    start, best = [layer.get_weights()[0] for layer in tables], trained.labels.index(found.label)
+    start, best = [layer.get_weights()[0] for layer in tables], trained.labels.index(explanation.label)
 
     def logit(word: int, scale: float) -> float:
         for layer, table in zip(tables, start, strict=True):
@@ -41,10 +44,10 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
             layer.set_weights([grown])
         return float(trained.model(ids)[0, best])
 
-    for word, saliency in zip(ids[0], found.saliency, strict=True):
+    for word, saliency in zip(ids[0], explanation.saliency, strict=True):
         slope = (logit(word, 1.01) - logit(word, 0.99)) / 0.02
         assert saliency == pytest.approx(slope, abs=2e-3 + 0.01 * abs(slope))
-    assert np.abs(found.saliency).max() > 0.01
+    assert np.abs(explanation.saliency).max() > 0.01
 
 
 @pytest.mark.parametrize(
@@ -57,22 +60,22 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     ],
 )
 def test_shares_are_of_words_by_layer(name, layers):
-    trained = opened(name, **({"num_heads": 2} if name == "dsa_bilstm" else {}))
-    found = trained.explain(TEXT)
-    assert found.layers == layers
-    assert found.shares.shape == (7, len(layers))
+    trained = random_bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {}))
+    explanation = trained.explain(TEXT)
+    assert explanation.layers == layers
+    assert explanation.shares.shape == (7, len(layers))
     if layers:
-        np.testing.assert_allclose(found.shares.sum(axis=0), 1, atol=1e-5)
-        assert np.ptp(found.shares, axis=0).min() > 1e-3
+        np.testing.assert_allclose(explanation.shares.sum(axis=0), 1, atol=1e-5)
+        assert np.ptp(explanation.shares, axis=0).min() > 1e-3
 
 
 def test_words_that_the_model_leaves_out_are_left_out_and_an_empty_text_has_one():
     assert bundle("bilstm", "drop").explain("a zzz film , zzz").tokens == ["film", ","]
     assert bundle("bilstm", "unk").explain("a zzz film").tokens == ["a", "zzz", "film"]
     for policy in ("drop", "unk"):
-        found = bundle("di_bilstm", policy).explain(" ")
-        assert found.tokens == [""]
-        np.testing.assert_allclose(found.shares, 1)
+        explanation = bundle("di_bilstm", policy).explain(" ")
+        assert explanation.tokens == [""]
+        np.testing.assert_allclose(explanation.shares, 1)
     with pytest.raises(TypeError, match="explain takes one string; received"):
         bundle("bilstm").explain(["a"])
 
@@ -89,10 +92,10 @@ def test_the_command_prints_words_by_layers(run, tmp_path, capsys):
     trained, folder = run
     assert main(["explain", str(folder), "the old film", "--output", str(tmp_path / "e.png")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    found = trained.explain("the old film")
-    assert lines[0] == f"{found.label}\t{found.probability:.4f}"
+    explanation = trained.explain("the old film")
+    assert lines[0] == f"{explanation.label}\t{explanation.probability:.4f}"
     assert lines[1] == "token\tsaliency"
-    assert [line.split("\t")[0] for line in lines[2:]] == found.tokens
+    assert [line.split("\t")[0] for line in lines[2:]] == explanation.tokens
     assert (tmp_path / "e.png").is_file()
     assert main(["explain", str(folder), "a", "--output", "e.txt"]) != 0
     assert "must end in .png, .svg or .pdf" in capsys.readouterr().err

@@ -134,10 +134,10 @@ def test_explanations_are_the_bundles(exported):
     for name in ("di_bilstm", "dsa_bilstm", "cnn_mc", "characters", "half"):
         trained, served, _ = exported[name]
         expected = [trained.explain(text) for text in TEXTS]
-        assert served["tokens"] == [token for found in expected for token in found.tokens]
-        assert served["explained"]["row_lengths"] == [len(found.tokens) for found in expected]
+        assert served["tokens"] == [token for explanation in expected for token in explanation.tokens]
+        assert served["explained"]["row_lengths"] == [len(explanation.tokens) for explanation in expected]
         for part in ("saliency", "shares"):
-            values = np.concatenate([getattr(found, part) for found in expected])
+            values = np.concatenate([getattr(explanation, part) for explanation in expected])
             np.testing.assert_allclose(served["explained"][part], values, atol=1e-2 if name == "half" else 1e-5)
         columns = len(expected[0].layers)
         assert served["nothing_explained"] == {
@@ -154,12 +154,12 @@ words = st.lists(st.sampled_from([*WORDS, "GOOD!", "wasn't", "CAFÉ", "\u00a0", 
 @given(texts=st.lists(st.one_of(words, st.text(max_size=30), st.binary(max_size=12)), min_size=1, max_size=20))
 def test_any_text_gets_from_the_saved_model_what_it_gets_from_the_bundle(exported, texts):
     trained, _, folder = exported["lstm"]
-    found = loaded(folder)(text=tf.constant(to_bytes(texts)))["probabilities"].numpy()
-    np.testing.assert_allclose(found, trained.probabilities(texts), atol=1e-5)
+    probabilities = load(folder)(text=tf.constant(to_bytes(texts)))["probabilities"].numpy()
+    np.testing.assert_allclose(probabilities, trained.probabilities(texts), atol=1e-5)
 
 
 @functools.cache
-def loaded(folder):
+def load(folder):
     return tf.saved_model.load(str(folder)).signatures["serving_default"]
 
 
@@ -184,12 +184,12 @@ def test_the_ids_signature_is_the_model(exported):
 
 
 def test_every_op_is_core_or_listed_beside_the_model(exported):
-    listed, used = {}, {}
+    ops_of_file, ops_of_graph = {}, {}
     for name, (_, _, folder) in exported.items():
-        listed[name] = (folder / "assets.extra" / "non_core_ops.txt").read_text().split()
-        used[name] = sorted(graph_ops(folder))
-        assert listed[name] == ["CaseFoldUTF8", "NormalizeUTF8"]
-        assert not {op for op in used[name] if "Cudnn" in op or op == "PyFunc"}
+        ops_of_file[name] = (folder / "assets.extra" / "non_core_ops.txt").read_text().split()
+        ops_of_graph[name] = sorted(graph_ops(folder))
+        assert ops_of_file[name] == ["CaseFoldUTF8", "NormalizeUTF8"]
+        assert not {op for op in ops_of_graph[name] if "Cudnn" in op or op == "PyFunc"}
         assert b"_XlaMustCompile" not in (folder / "saved_model.pb").read_bytes()
         assert b"begins with padding" not in (folder / "saved_model.pb").read_bytes()  # ids are not checked here
     script = """
@@ -198,7 +198,7 @@ from tensorflow.python.framework import op_def_registry
 ops = set(json.load(sys.stdin))
 print(json.dumps(sorted(op for op in ops if op_def_registry.get(op) is None)))
 """
-    everything = sorted({op for ops in used.values() for op in ops})
+    everything = sorted({op for ops in ops_of_graph.values() for op in ops})
     command = [sys.executable, "-c", script]
     run = subprocess.run(command, input=json.dumps(everything), capture_output=True, text=True, check=True)
     assert json.loads(run.stdout) == ["CaseFoldUTF8", "NormalizeUTF8"]
@@ -206,12 +206,12 @@ print(json.dumps(sorted(op for op in ops if op_def_registry.get(op) is None)))
 
 def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_once(exported, tmp_path, monkeypatch):
     trained, _, _ = exported["lstm"]
-    traced, read = [], type(trained.text_to_ids).read
+    traced, read_texts = [], type(trained.text_to_ids).read
 
     def noted(self, text):
         if not tf.executing_eagerly():  # the texts of the example and of the warm-up are read eagerly
             traced.append(text)
-        return read(self, text)
+        return read_texts(self, text)
 
     monkeypatch.setattr(type(trained.text_to_ids), "read", noted)
     (tmp_path / "1").mkdir()
@@ -232,15 +232,15 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
 
 
 def test_signatures_have_these_names_types_and_shapes(exported):
-    string, number, whole, long = (tf.as_dtype(t).as_datatype_enum for t in ("string", "float32", "int32", "int64"))
+    string, number, integer, long = (tf.as_dtype(t).as_datatype_enum for t in ("string", "float32", "int32", "int64"))
     answers = {"label": (string, [-1]), "probabilities": (number, [-1, 3]), "labels": (string, [-1, 3])}
     explained = {"tokens": (string, [-1]), "row_lengths": (long, [-1]), "saliency": (number, [-1])}
-    token_ids, char_ids = {"token_ids": (whole, [-1, -1])}, {"char_ids": (whole, [-1, -1, 24])}
+    token_ids, char_ids = {"token_ids": (integer, [-1, -1])}, {"char_ids": (integer, [-1, -1, 24])}
     for name, ids, shares in (("lstm", token_ids, 0), ("characters", token_ids | char_ids, 1)):
         folder = exported[name][2]
         proto = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
         assert [list(meta.meta_info_def.tags) for meta in proto.meta_graphs] == [["serve"]]
-        found = {
+        signatures = {
             key: [
                 {k: (t.dtype, [d.size for d in t.tensor_shape.dim]) for k, t in tensors.items()}
                 for tensors in (signature.inputs, signature.outputs)
@@ -249,10 +249,10 @@ def test_signatures_have_these_names_types_and_shapes(exported):
             if key != "__saved_model_init_op"
         }
         text = {"text": (string, [-1])}
-        assert found.pop("explain") == [text, explained | {"shares": (number, [-1, shares])}]
+        assert signatures.pop("explain") == [text, explained | {"shares": (number, [-1, shares])}]
         vectors = {"vectors": (number, [-1, exported[name][0].embedding_width])}
-        assert found.pop("embed") == [text, vectors]
-        assert found == {"serving_default": [text, answers], "token_ids": [ids, answers]}
+        assert signatures.pop("embed") == [text, vectors]
+        assert signatures == {"serving_default": [text, answers], "token_ids": [ids, answers]}
         assert sorted(file.name for file in folder.iterdir()) == EXPORTED_FILES
 
 
@@ -288,7 +288,7 @@ def test_a_copy_for_an_export_recomputes_nothing_so_its_gradient_can_be_saved():
 def test_a_model_that_recomputes_its_layers_in_training_is_exported(tmp_path):
     with_remat, plain = (bundle("dc_bilstm", remat=remat) for remat in (True, False))
     plain.model.set_weights(with_remat.model.get_weights())
-    paths = [one.export(tmp_path / name) for one, name in ((with_remat, "1"), (plain, "2"))]
+    paths = [model.export(tmp_path / name) for model, name in ((with_remat, "1"), (plain, "2"))]
     serve = [tf.saved_model.load(str(path)).signatures["serving_default"] for path in paths]
     ours, theirs = (run(text=tf.constant(["the film was good"])) for run in serve)
     for name, value in theirs.items():
@@ -305,17 +305,17 @@ def test_an_export_is_hardly_larger_than_its_weights(tmp_path):
     trained = bundle("dc_bilstm", vocab_size=20_000, num_frozen_words=15_000, embedding_dim=100)
     folder = trained.export(tmp_path / "1")
     weights = sum(w.nbytes for w in trained.model.get_weights())
-    written = sum(file.stat().st_size for file in folder.rglob("*"))
+    num_bytes = sum(file.stat().st_size for file in folder.rglob("*"))
     assert weights > 8e6
-    assert written < 1.1 * weights
+    assert num_bytes < 1.1 * weights
 
 
 def test_an_export_tells_nothing_of_the_machine_that_wrote_it(exported):
     for _, _, folder in exported.values():
         for file in (file for file in folder.rglob("*") if file.is_file()):
             content = file.read_bytes()
-            for told in (folder.parents[1].name, tempfile.gettempdir(), "dense_lstm_zoo/", "site-packages"):
-                assert told.encode() not in content, (file, told)
+            for text in (folder.parents[1].name, tempfile.gettempdir(), "dense_lstm_zoo/", "site-packages"):
+                assert text.encode() not in content, (file, text)
 
 
 # BlockLSTM says so itself first: a test whose log is switched off would find nothing.

@@ -91,14 +91,16 @@ def test_what_a_killed_writer_left_is_swept_by_the_next_one_and_nothing_else_is(
         (tmp_path / name / "precious").write_text("x")
     with writing(kind, tmp_path / "run", tmp_path / "run.v2", tmp_path / "run.0123abcd"):
         pass
-    left = set(names(tmp_path)) - set(USERS_OWN)
-    assert len(left) == 3
+    leftovers = set(names(tmp_path)) - set(USERS_OWN)
+    assert len(leftovers) == 3
     with getattr(files, kind)(tmp_path / "run"):
         pass
-    found = set(names(tmp_path))
-    assert found >= {*USERS_OWN, "run"}
-    assert found - {*USERS_OWN, "run"} == {name for name in left if name.startswith((".run.v2.", ".run.0123abcd."))}
-    assert len(found) == len(USERS_OWN) + 3
+    names_there = set(names(tmp_path))
+    assert names_there >= {*USERS_OWN, "run"}
+    assert names_there - {*USERS_OWN, "run"} == {
+        name for name in leftovers if name.startswith((".run.v2.", ".run.0123abcd."))
+    }
+    assert len(names_there) == len(USERS_OWN) + 3
     assert all((tmp_path / name / "precious").exists() for name in USERS_OWN)
 
 
@@ -307,8 +309,8 @@ def test_overwriting_replaces_only_what_was_there_at_the_start(tmp_path, monkeyp
             shutil.rmtree(tmp_path / "run")
             (tmp_path / "run").mkdir()
         (tmp_path / "run" / ("a" if change == "changed" else "precious")).write_text("mine!")
-    left = {"added": {"a", "precious"}, "changed": {"a"}, "another folder": {"precious"}}[change]
-    assert {entry.name for entry in (tmp_path / "run").iterdir()} == left
+    contents = {"added": {"a", "precious"}, "changed": {"a"}, "another folder": {"precious"}}[change]
+    assert {entry.name for entry in (tmp_path / "run").iterdir()} == contents
     assert (tmp_path / "run" / ("a" if change == "changed" else "precious")).read_text() == "mine!"
     assert (tmp_path / "run.not-published" / "a").read_text() == "finished"
 

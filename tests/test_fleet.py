@@ -97,10 +97,10 @@ def test_worker_ids_come_from_the_orchestrator(monkeypatch):
 
 
 def test_a_taken_port_and_an_oracle_that_is_not_there_are_told(tmp_path, capsys):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(ValueError, match=r"The oracle cannot listen on 127\.0\.0\.1:.*the port is taken"):
             chief.serve(make_oracle(tmp_path / "s"), address, 60, TOKEN)
     with pytest.raises(ConnectionError, match=r"No oracle answered at 127.0.0.1:\d+ for 1 s"):
@@ -136,14 +136,14 @@ def test_a_worker_takes_the_trials_of_the_sweep_that_is_there_and_no_other(tmp_p
     make_quick(monkeypatch)
     monkeypatch.setattr("dense_lstm_zoo.search.fleet.wait_for_chief", lambda *_: None)
     monkeypatch.setattr("dense_lstm_zoo.search.fleet.workers_token", lambda *_: TOKEN)
-    taken = []
-    monkeypatch.setattr("dense_lstm_zoo.search.fleet.work", lambda folder, sweep, *_, **options: taken.append(sweep))
-    asked = plan("bilstm", "demo", space={"units": [4]}, tuner="grid")
-    sweep = dataclasses.replace(asked, data_sha256="1234")  # the chief has read the texts
+    sweeps = []
+    monkeypatch.setattr("dense_lstm_zoo.search.fleet.work", lambda folder, sweep, *_, **options: sweeps.append(sweep))
+    planned = plan("bilstm", "demo", space={"units": [4]}, tuner="grid")
+    sweep = dataclasses.replace(planned, data_sha256="1234")  # the chief has read the texts
     claim(tmp_path / "s", sweep).release()
     options = {"space": {"units": [4]}, "tuner": "grid", "oracle": "127.0.0.1:1", "progress": False}
     fleet.join("bilstm", "demo", tmp_path / "s", **options)
-    assert [found.to_json() for found in taken] == [sweep.to_json()]
+    assert [trial_sweep.to_json() for trial_sweep in sweeps] == [sweep.to_json()]
     with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\."):
         fleet.join("bilstm", "demo", tmp_path / "s", seed=2, **options)
 
@@ -169,18 +169,18 @@ def test_kill_9_of_a_sweep_with_two_workers_loses_nothing_and_leaves_no_process(
     while any(Path(f"/proc/{trial}").exists() for trial in trials):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    kept = {path: path.read_bytes() for path in folder.glob("trials/*/result.json")}
+    results = {path: path.read_bytes() for path in folder.glob("trials/*/result.json")}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=900)
-    assert all(path.read_bytes() == before for path, before in kept.items())
+    assert all(path.read_bytes() == before for path, before in results.items())
     assert "resuming an interrupted run after epoch" in "".join(
         path.read_text() for path in folder.glob("trials/*/log.txt")
     )
     table = pd.read_csv(folder / "results.csv")
-    whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **OPTIONS)
+    uninterrupted = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **OPTIONS)
     columns = ["units", "score"]
     pd.testing.assert_frame_equal(
         table.sort_values("units", ignore_index=True)[columns],
-        whole.trials.sort_values("units", ignore_index=True)[columns],
+        uninterrupted.trials.sort_values("units", ignore_index=True)[columns],
         check_dtype=False,
     )
 
@@ -192,10 +192,10 @@ def test_a_worker_that_never_comes_back_loses_its_trial_and_the_sweep_ends(tmp_p
     command += ["--tuner", "grid", "--search", "units=4,5,6", "--batch-size", "20", "--epochs", "3"]
     command += ["--embedding-dim", "8", "--oracle", address, "--silence", "20"]
     chief = subprocess.Popen([*command, "--role", "chief"])
-    gone, stays = (subprocess.Popen([*command, "--role", "worker", "--worker-id", name]) for name in ("a", "b"))
+    lost, stays = (subprocess.Popen([*command, "--role", "worker", "--worker-id", name]) for name in ("a", "b"))
     wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
-    gone.kill()
-    gone.wait()
+    lost.kill()
+    lost.wait()
     assert chief.wait(timeout=600) == 0
     assert stays.wait(timeout=60) == 0
     table = pd.read_csv(folder / "results.csv")

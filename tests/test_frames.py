@@ -47,8 +47,8 @@ def test_shares_are_held_out_by_label_and_by_seed(frame):
         {"1": 2, "5": 6},
         {"1": 1, "5": 3},
     ]
-    whole = zoo.Corpus.from_frame(frame, text="review", label="stars")
-    assert sorted(row for part in parts for row in part) == sorted(rows(whole.train, whole))
+    all_texts = zoo.Corpus.from_frame(frame, text="review", label="stars")
+    assert sorted(row for part in parts for row in part) == sorted(rows(all_texts.train, all_texts))
     same, other = (
         zoo.Corpus.from_frame(frame, text="review", label="stars", dev=0.2, test=0.1, seed=seed) for seed in (0, 1)
     )
@@ -129,25 +129,25 @@ def trained():
 def test_predictions_stand_beside_the_rows(trained):
     frame = pd.DataFrame({"text": ["good film", "", "very bad"], "id": [3, 2, 1]}, index=["c", "a", "c"])
     before = frame.copy()
-    found = trained.predict_frame(frame, text="text")
+    predictions = trained.predict_frame(frame, text="text")
     pd.testing.assert_frame_equal(frame, before)
-    pd.testing.assert_frame_equal(found[["text", "id"]], before)
-    assert list(found) == ["text", "id", "label", "probability", *(f"probability_{label}" for label in LABELS)]
+    pd.testing.assert_frame_equal(predictions[["text", "id"]], before)
+    assert list(predictions) == ["text", "id", "label", "probability", *(f"probability_{label}" for label in LABELS)]
     expected = trained.predict(frame["text"].tolist())
-    assert found["label"].tolist() == [p.label for p in expected]
-    np.testing.assert_allclose(found["probability"], [p.probability for p in expected], atol=1e-6)
+    assert predictions["label"].tolist() == [p.label for p in expected]
+    np.testing.assert_allclose(predictions["probability"], [p.probability for p in expected], atol=1e-6)
     for label in LABELS:
         shares = [p.probabilities[label] for p in expected]
-        np.testing.assert_allclose(found[f"probability_{label}"], shares, atol=1e-6)
+        np.testing.assert_allclose(predictions[f"probability_{label}"], shares, atol=1e-6)
 
 
 def test_levels_and_names_of_columns_stay(trained):
     columns = pd.MultiIndex.from_tuples([("said", "text"), ("said", "id")], names=["what", "which"])
     frame = pd.DataFrame([["good film", 1], ["bad", 2]], columns=columns)
-    found = trained.predict_frame(frame, text=("said", "text"))
-    pd.testing.assert_frame_equal(found[["said"]], frame)
-    assert found.columns.names == ["what", "which"]
-    assert found["label"].tolist() == [p.label for p in trained.predict(["good film", "bad"])]
+    predictions = trained.predict_frame(frame, text=("said", "text"))
+    pd.testing.assert_frame_equal(predictions[["said"]], frame)
+    assert predictions.columns.names == ["what", "which"]
+    assert predictions["label"].tolist() == [p.label for p in trained.predict(["good film", "bad"])]
     plain = pd.DataFrame({"text": ["good"]})
     plain.columns.name = "field"
     assert trained.predict_frame(plain, text="text").columns.name == "field"
@@ -181,16 +181,16 @@ def test_frames_that_cannot_be_predicted_are_refused(trained):
 
 
 def test_evaluate_asks_for_a_file_of_a_run_whose_frame_is_gone(frame, tmp_path, capsys):
-    made = bundle("bilstm")
-    made.config["training"] |= {"dataset": "frame", "columns": {"text_column": "review", "label_column": "stars"}}
-    made.save(tmp_path / "run")
-    status, _, told = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev")
+    new_bundle = bundle("bilstm")
+    new_bundle.config["training"] |= {"dataset": "frame", "columns": {"text_column": "review", "label_column": "stars"}}
+    new_bundle.save(tmp_path / "run")
+    status, _, error = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev")
     assert status == 2
-    assert "was trained on 'frame', which is no file and no published corpus: give its dev texts as --dev-file" in told
+    assert "was trained on 'frame', which is no file and no published corpus: give its dev texts as --dev-file" in error
     file = tmp_path / "mine.csv"
     pd.DataFrame({"review": ["a b"] * 4, "stars": [LABELS[0]] * 4}).to_csv(file, index=False)
-    status, said, _ = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev", "--dev-file", file)
-    assert (status, "4 texts" in said) == (0, True)
+    status, output, _ = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev", "--dev-file", file)
+    assert (status, "4 texts" in output) == (0, True)
 
 
 def test_load_corpus_takes_a_frame_and_tables_that_become_one(frame):

@@ -25,18 +25,18 @@ def test_an_optimiser_begins_anew_when_everything_is_trained():
     )
     model.compile(keras.optimizers.Adam(0.01), "mse")
     model.optimizer.build(model.trainable_variables)
-    seen = []
+    weights = []
 
     class Watch(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            seen.append(float(model.layers[0].get_weights()[0][0, 0]))
+            weights.append(float(model.layers[0].get_weights()[0][0, 0]))
 
     start = float(model.layers[0].get_weights()[0][0, 0])
     x = np.ones((8, 1), "float32")
     model.fit(x, 100 * x, batch_size=1, epochs=2, verbose=0, callbacks=[Watch(), Freeze("encoder", 1)])
-    assert seen[:8] == [start] * 8
+    assert weights[:8] == [start] * 8
     # Adam's first step is as long as its learning rate; without a new beginning it would be 3 times as long.
-    assert abs(seen[8] - start) == pytest.approx(0.01, rel=1e-3)
+    assert abs(weights[8] - start) == pytest.approx(0.01, rel=1e-3)
     assert all(variable.trainable for variable in model.variables[:2])
 
 
@@ -53,36 +53,38 @@ FINE_TUNING = {
 }
 
 
-def chosen(model, freeze):
+def weights_by_part(model, freeze):
     """The weights that are frozen and the others, by name."""
     layers = [*network(model).layers, *([model.crf] if hasattr(model, "crf") else [])]
     head = ("logits", "softmax", "crf")
     names = {layer.name for layer in layers}
     still = {"embedding"} if freeze == "embedding" else names.difference(head)
-    frozen, others = ([layer for layer in layers if (layer.name in still) == kept] for kept in (True, False))
-    return ([w for layer in part for w in layer.get_weights()] for part in (frozen, others))
+    frozen, trainable = (
+        [layer for layer in layers if (layer.name in still) == is_frozen] for is_frozen in (True, False)
+    )
+    return ([w for layer in part for w in layer.get_weights()] for part in (frozen, trainable))
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A trained source of each task."""
     folder = tmp_path_factory.mktemp("trained")
-    found = {}
+    folders = {}
     for task in MODELS:
         train(folder / task, task, epochs=1)
-        found[task] = folder / task
-    return found
+        folders[task] = folder / task
+    return folders
 
 
 @pytest.mark.parametrize("task", MODELS)
 def test_frozen_weights_stay_as_they_are_bit_for_bit(task, trained, tmp_path):
     options = FINE_TUNING[task]
     bundle = train(tmp_path / "run", task, init_from=trained[task], epochs=2, force_overlap=True, **options)
-    ours, others = chosen(bundle.model, options["freeze"])
-    theirs, before = chosen(zoo.load(trained[task]).model, options["freeze"])
+    ours, trainable = weights_by_part(bundle.model, options["freeze"])
+    theirs, before = weights_by_part(zoo.load(trained[task]).model, options["freeze"])
     for our, their in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(our, their)
-    assert any((our != their).any() for our, their in zip(others, before, strict=True))
+    assert any((our != their).any() for our, their in zip(trainable, before, strict=True))
     assert len(bundle.model.trainable_variables) == len(zoo.load(trained[task]).model.trainable_variables)
 
 
@@ -92,21 +94,21 @@ def tuned(folder, source, **options):
 
 
 @pytest.fixture(scope="module")
-def whole(trained, tmp_path_factory):
+def uninterrupted(trained, tmp_path_factory):
     """A fine-tuned model that nothing interrupted."""
     return tuned(tmp_path_factory.mktemp("tuned") / "whole", trained["classification"])
 
 
-def test_after_unfreezing_everything_is_trained_and_the_record_says_so(whole, trained):
-    theirs, _ = chosen(zoo.load(trained["classification"]).model, "encoder")
-    ours, _ = chosen(whole.model, "encoder")
-    if whole.metrics["best_epoch"] > 2:
+def test_after_unfreezing_everything_is_trained_and_the_record_says_so(uninterrupted, trained):
+    theirs, _ = weights_by_part(zoo.load(trained["classification"]).model, "encoder")
+    ours, _ = weights_by_part(uninterrupted.model, "encoder")
+    if uninterrupted.metrics["best_epoch"] > 2:
         assert any((our != their).any() for our, their in zip(ours, theirs, strict=True))
-    assert whole.config["training"]["init_from"]["unfreeze_after"] == 2
+    assert uninterrupted.config["training"]["init_from"]["unfreeze_after"] == 2
 
 
 @pytest.mark.parametrize("epoch", [1, 2, 3])
-def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, whole, trained, tmp_path, monkeypatch):
+def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, uninterrupted, trained, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt(patch, epoch=epoch, batch=2)
         with pytest.raises(KeyboardInterrupt):
@@ -120,9 +122,9 @@ def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, whole, tra
         with pytest.raises(ValueError, match=r"sha256 was '[0-9a-f]{64}' and is "):
             tuned(tmp_path / "run", tmp_path / "same" / "classification")
     bundle = tuned(tmp_path / "run", trained["classification"])
-    for ours, theirs in zip(bundle.model.get_weights(), whole.model.get_weights(), strict=True):
+    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted.model.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert bundle.history["loss"].tolist() == whole.history["loss"].tolist()
+    assert bundle.history["loss"].tolist() == uninterrupted.history["loss"].tolist()
 
 
 def test_patience_waits_for_the_unfreezing(tmp_path):
@@ -137,7 +139,9 @@ def test_patience_waits_for_the_unfreezing(tmp_path):
         checkpoint.progress = Progress([])
 
 
-def test_a_bundle_carries_the_hashes_of_all_texts_it_learnt_from_and_says_where_it_comes_from(whole, trained, tmp_path):
+def test_a_bundle_carries_the_hashes_of_all_texts_it_learnt_from_and_says_where_it_comes_from(
+    uninterrupted, trained, tmp_path
+):
     source = zoo.load(trained["classification"])
     corpus = dataclasses.replace(classification(("positive", "negative")), name="more")
     bundle = train(tmp_path / "more", dataset=corpus, init_from=trained["classification"], epochs=1)
@@ -160,7 +164,7 @@ tuned(sys.argv[1], sys.argv[2], progress=True)
 
 
 @pytest.mark.slow
-def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(whole, trained, tmp_path):
+def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(uninterrupted, trained, tmp_path):
     arguments = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), str(trained["classification"])]
     for last in ("Epoch 2/4", "Epoch 4/4"):  # once while the encoder is frozen, once after
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -171,5 +175,7 @@ def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(whole, trained, tm
         process.communicate()
         assert not (tmp_path / "run").exists()
     subprocess.run(arguments, check=True, capture_output=True)
-    for ours, theirs in zip(zoo.load(tmp_path / "run").model.get_weights(), whole.model.get_weights(), strict=True):
+    for ours, theirs in zip(
+        zoo.load(tmp_path / "run").model.get_weights(), uninterrupted.model.get_weights(), strict=True
+    ):
         np.testing.assert_array_equal(ours, theirs)

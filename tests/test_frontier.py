@@ -8,7 +8,7 @@ import pytest
 from benchmarks.frontier import __main__ as frontier
 from benchmarks.frontier import data, figure, peer, peers, table
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 EASY = ([f"it is good {i}" for i in range(20)] + [f"it is bad {i}" for i in range(20)], ["good"] * 20 + ["bad"] * 20)
 
@@ -49,16 +49,16 @@ def test_a_peer_that_fails_is_named_with_its_error():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--peers", "fasttext"], "Did you mean 'fastText'"),
         (["--peers-python", "missing/python"], "--peers-python: missing/python does not exist."),
         (["--datasets", "demmo"], "Did you mean 'demo'"),
     ],
 )
-def test_a_wrong_request_fails_before_any_work(arguments, said, monkeypatch):
-    monkeypatch.setattr(frontier, "run_peer", lambda *given, **request: pytest.fail("work was done"))
-    with pytest.raises(SystemExit, match=said):
+def test_a_wrong_request_fails_before_any_work(arguments, message, monkeypatch):
+    monkeypatch.setattr(frontier, "run_peer", lambda *positional, **request: pytest.fail("work was done"))
+    with pytest.raises(SystemExit, match=message):
         frontier.main(["--peers-python", sys.executable, "--datasets", "demo", *arguments])
 
 

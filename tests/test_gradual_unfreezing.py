@@ -43,22 +43,22 @@ class Watch(keras.callbacks.Callback):
 
 
 @pytest.fixture(scope="module")
-def whole(source, tmp_path_factory):
+def uninterrupted(source, tmp_path_factory):
     """A run that nothing interrupted, and what its epochs changed."""
     watch, folder = Watch(), tmp_path_factory.mktemp("tuned") / "whole"
     return train(folder, init_from=source, callbacks=[watch], **OPTIONS), watch.layers
 
 
-def test_each_epoch_trains_one_more_layer_from_the_top_down(whole):
-    bundle, changed = whole
+def test_each_epoch_trains_one_more_layer_from_the_top_down(uninterrupted):
+    bundle, changed = uninterrupted
     assert changed == [["logits"], ["logits", "bilstm_1"], list(LAYERS), list(LAYERS)]
     assert len(bundle.model.trainable_variables) == 9
     origin = bundle.config["training"]["init_from"]
     assert (origin["unfreeze"], origin["layer_decay"]) == ("gradual", 2.6)
 
 
-def test_the_card_says_how_the_layers_were_trained(whole, tmp_path):
-    card = (whole[0].save(tmp_path / "run") / "README.md").read_text()
+def test_the_card_says_how_the_layers_were_trained(uninterrupted, tmp_path):
+    card = (uninterrupted[0].save(tmp_path / "run") / "README.md").read_text()
     assert "gradual unfreezing, one layer per epoch from the top down" in card
     assert "that of the one above divided by 2.6" in card
     assert "--unfreeze gradual" in card
@@ -66,7 +66,7 @@ def test_the_card_says_how_the_layers_were_trained(whole, tmp_path):
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_an_interrupted_run_ends_with_the_same_weights(epoch, whole, source, tmp_path, monkeypatch):
+def test_an_interrupted_run_ends_with_the_same_weights(epoch, uninterrupted, source, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         interrupt(patch, epoch=epoch, batch=2)
         with pytest.raises(KeyboardInterrupt):
@@ -75,9 +75,9 @@ def test_an_interrupted_run_ends_with_the_same_weights(epoch, whole, source, tmp
         with pytest.raises(ValueError, match=r"layer_decay was 2\.6 and is 2\.0"):
             train(tmp_path / "run", init_from=source, **{**OPTIONS, "layer_decay": 2.0})
     bundle = train(tmp_path / "run", init_from=source, **OPTIONS)
-    for ours, theirs in zip(bundle.model.get_weights(), whole[0].model.get_weights(), strict=True):
+    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted[0].model.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert bundle.history["loss"].tolist() == whole[0].history["loss"].tolist()
+    assert bundle.history["loss"].tolist() == uninterrupted[0].history["loss"].tolist()
 
 
 def test_words_that_are_frozen_for_good_take_no_epoch(source, tmp_path):
@@ -94,16 +94,16 @@ def test_a_layer_that_joins_takes_a_first_step_of_its_own_rate():
     model = keras.Sequential([keras.Input((1,)), *layers])
     model.compile(keras.optimizers.Adam(0.01), "mse")
     model.optimizer.build(model.trainable_variables)
-    seen = [[float(layer.get_weights()[0][0, 0]) for layer in layers]]
+    weights = [[float(layer.get_weights()[0][0, 0]) for layer in layers]]
 
     class Each(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            seen.append([float(layer.get_weights()[0][0, 0]) for layer in layers])
+            weights.append([float(layer.get_weights()[0][0, 0]) for layer in layers])
 
     x, freeze = np.ones((8, 1), "float32"), Freeze(gradual=True)
     assert freeze.first_whole_epoch(model) == 2
     model.fit(x, 100 * x, batch_size=1, epochs=3, verbose=0, callbacks=[Each(), freeze])
-    steps = np.abs(np.diff(np.array(seen), axis=0))
+    steps = np.abs(np.diff(np.array(weights), axis=0))
     assert (steps[:8, :2] == 0).all()
     assert (steps[8:16, 0] == 0).all()
     # Adam's first step is as long as its learning rate; without a new beginning it would be 3 times as long.

@@ -23,28 +23,28 @@ def test_the_graphs_of_many_models_are_not_taken_for_one_that_is_traced_again(ca
 
 def test_a_bundle_that_has_answered_can_be_copied_and_pickled():
     for name, answer in (("bilstm", "predict"), ("bilstm_tagger", "predict"), ("dense_lstm_lm", "score")):
-        used = bundle(name)
-        expected = [str(found) for found in getattr(used, answer)(["a good film"])]
+        bundle_in_use = bundle(name)
+        expected = [str(output) for output in getattr(bundle_in_use, answer)(["a good film"])]
         if name == "bilstm":
-            used.embed(["a"])
-            used.explain("a")
-            assert used.model.get_config()["name"]  # what saving as .keras needs
-        for again in (copy.deepcopy(used), pickle.loads(pickle.dumps(used))):
-            assert again.fingerprint() == used.fingerprint()
-            assert [str(found) for found in getattr(again, answer)(["a good film"])] == expected
+            bundle_in_use.embed(["a"])
+            bundle_in_use.explain("a")
+            assert bundle_in_use.model.get_config()["name"]  # what saving as .keras needs
+        for again in (copy.deepcopy(bundle_in_use), pickle.loads(pickle.dumps(bundle_in_use))):
+            assert again.fingerprint() == bundle_in_use.fingerprint()
+            assert [str(output) for output in getattr(again, answer)(["a good film"])] == expected
 
 
 def test_what_is_called_often_is_traced_once_for_all_shapes():
-    seen = []
+    kinds = []
 
     def double(x):
-        seen.append(type(x).__name__)
+        kinds.append(type(x).__name__)
         return 2 * x
 
     run = graph_if_used(double, [tf.TensorSpec((None,))])
     for size in range(30):
         assert run(tf.ones([size])).numpy().tolist() == [2.0] * size
-    assert seen == ["EagerTensor"] * 10 + ["SymbolicTensor"]
+    assert kinds == ["EagerTensor"] * 10 + ["SymbolicTensor"]
 
 
 ODD = ["", " ", "A film", "doesn't", "\ud800 \x00 é", "ﬁlm ½ " * 30, "good good"]
@@ -52,15 +52,15 @@ ODD = ["", " ", "A film", "doesn't", "\ud800 \x00 é", "ﬁlm ½ " * 30, "good g
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "bilstm_tagger", "gated_skip_tagger"])
 def test_texts_are_read_the_same_before_and_after_the_graph_is_made(name):
-    asked = bundle(name)
-    first = asked.predict(ODD)
+    new_bundle = bundle(name)
+    first = new_bundle.predict(ODD)
     for _ in range(12):
-        asked.predict(ODD[2:4])
-    for before, after in zip(first, asked.predict(ODD), strict=True):
+        new_bundle.predict(ODD[2:4])
+    for before, after in zip(first, new_bundle.predict(ODD), strict=True):
         assert repr(before) == repr(after)
     if "tagger" in name:
-        assert [row.tags for row in asked.predict([[], ["A", "film"], []])] == [
+        assert [row.tags for row in new_bundle.predict([[], ["A", "film"], []])] == [
             [],
-            asked.predict(["A film"])[0].tags,
+            new_bundle.predict(["A film"])[0].tags,
             [],
         ]

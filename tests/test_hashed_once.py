@@ -26,11 +26,11 @@ def hashed(monkeypatch):
     """The number of times that a file of each name was hashed."""
     counts, digest = Counter(), hashlib.file_digest
 
-    def counted(file, algorithm):
+    def count_digest(file, algorithm):
         counts[Path(file.name).name] += 1
         return digest(file, algorithm)
 
-    monkeypatch.setattr(hashlib, "file_digest", counted)
+    monkeypatch.setattr(hashlib, "file_digest", count_digest)
     return counts
 
 

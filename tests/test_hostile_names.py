@@ -16,7 +16,7 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.reports.cards import model_card
 from tests.bundle_harness import bundle, seal
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 NAME = "a\x1b]0;owned\x07\n\x9b31m\u202egnp"  # a title, a bell, a line of its own, a colour, letters from right to left
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -40,21 +40,21 @@ def folder(tmp_path_factory):
 def run(capsys, *arguments):
     """Run a command; what it wrote on both streams, which is checked."""
     status = main([str(argument) for argument in arguments])
-    written = capsys.readouterr()
-    assert not UNSAFE.search((written.out + written.err).replace("\t", ""))
-    assert not re.search(r"^\\x9b31m", written.out + written.err, re.MULTILINE)  # no line of the stranger's
-    return status, written
+    streams = capsys.readouterr()
+    assert not UNSAFE.search((streams.out + streams.err).replace("\t", ""))
+    assert not re.search(r"^\\x9b31m", streams.out + streams.err, re.MULTILINE)  # no line of the stranger's
+    return status, streams
 
 
 def test_no_command_shows_control_characters_of_names_and_metadata(folder, capsys, tmp_path):
-    status, written = run(capsys, "describe", folder)
+    status, streams = run(capsys, "describe", folder)
     assert status == 0
-    assert ESCAPED in written.out
-    status, written = run(capsys, "predict", folder, "good film")
+    assert ESCAPED in streams.out
+    status, streams = run(capsys, "predict", folder, "good film")
     assert status == 0
     out = tmp_path / NAME
-    status, written = run(capsys, "export", folder, out, "--format", "onnx")
-    assert (status, written.out.rstrip().endswith(ESCAPED)) == (0, True)
+    status, streams = run(capsys, "export", folder, out, "--format", "onnx")
+    assert (status, streams.out.rstrip().endswith(ESCAPED)) == (0, True)
     for arguments in (
         ("predict", out, "good film", "--format", "jsonl"),
         ("predict", tmp_path / f"{NAME}.none", "a"),
@@ -77,16 +77,16 @@ def test_the_runtimes_command_shows_no_control_characters_either(folder, capsys,
     main(["export", str(folder), str(tmp_path / NAME), "--format", "onnx"])
     for arguments in ([str(tmp_path / NAME), "good film"], [str(tmp_path / f"{NAME}.none"), "a"], [NAME, "a"]):
         runtime(arguments)
-        written = capsys.readouterr()
-        assert not UNSAFE.search((written.out + written.err).replace("\t", ""))
+        streams = capsys.readouterr()
+        assert not UNSAFE.search((streams.out + streams.err).replace("\t", ""))
 
 
 def test_a_refused_option_shows_no_control_characters(capsys):
     for arguments in ([f"--{NAME}"], [NAME], ["train", NAME], ["train", "bilstm", f"--{NAME}", "x"]):
         with contextlib.suppress(SystemExit):
             run(capsys, *arguments)
-        written = capsys.readouterr()
-        assert not UNSAFE.search(written.out + written.err)
+        streams = capsys.readouterr()
+        assert not UNSAFE.search(streams.out + streams.err)
 
 
 def test_a_description_in_python_shows_no_control_characters(folder):
@@ -135,9 +135,9 @@ def parts_of(page):
 
 def hostile(mark):
     """A bundle with a mark in every place that a stranger can fill, and scores of all kinds."""
-    made = bundle("bilstm")
-    made.labels = [mark, "no", "yes"]
-    made.config["training"] |= {
+    new_bundle = bundle("bilstm")
+    new_bundle.labels = [mark, "no", "yes"]
+    new_bundle.config["training"] |= {
         "dataset": mark,
         "recipe": mark,
         mark: mark,
@@ -148,27 +148,27 @@ def hostile(mark):
         },
         "context": {"name": mark, "datasets": [mark], "overlap": {mark: 2}},
     }
-    made.config["versions"] = {mark: mark}
-    made.config["arguments"] = {**made.config["arguments"], mark: mark}
-    rows = [{"label": name, "precision": 0.5, "recall": 0.5, "f1": 0.5, "texts": 20} for name in made.labels]
+    new_bundle.config["versions"] = {mark: mark}
+    new_bundle.config["arguments"] = {**new_bundle.config["arguments"], mark: mark}
+    rows = [{"label": name, "precision": 0.5, "recall": 0.5, "f1": 0.5, "texts": 20} for name in new_bundle.labels]
     wrong = [{"label": mark, "predicted": "no", "probability": 0.9, "text": mark}]
-    made.evaluation = {
-        **{"split": mark, "classes": rows, "labels": made.labels, "confusion": [[1, 2, 3]] * 3, "wrong": wrong},
+    new_bundle.evaluation = {
+        **{"split": mark, "classes": rows, "labels": new_bundle.labels, "confusion": [[1, 2, 3]] * 3, "wrong": wrong},
         **{"calibration": [], "calibration_error": 0.1},
     }
-    made.metrics = {"parameters": 5, "encoder_parameters": 3, "speed_of": mark, "chosen": mark, "tested_on": mark}
-    return made
+    new_bundle.metrics = {"parameters": 5, "encoder_parameters": 3, "speed_of": mark, "chosen": mark, "tested_on": mark}
+    return new_bundle
 
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_a_card_and_a_report_show_a_strangers_text_and_do_not_obey_it(mark):
     from dense_lstm_zoo.classification.report import markdown
 
-    plain, made = hostile("plain"), hostile(mark)
+    plain, marked = hostile("plain"), hostile(mark)
     for page, benign in (
-        (model_card(made), model_card(plain)),
-        (model_card(made, use="use"), model_card(plain, use="use")),
-        (markdown(made.evaluation, f"{mark} on {mark}"), markdown(plain.evaluation, "plain on plain")),
+        (model_card(marked), model_card(plain)),
+        (model_card(marked, use="use"), model_card(plain, use="use")),
+        (markdown(marked.evaluation, f"{mark} on {mark}"), markdown(plain.evaluation, "plain on plain")),
     ):
         headings, kinds = parts_of(page)
         expected, benign_kinds = parts_of(benign)
@@ -190,9 +190,9 @@ def test_a_notebook_shows_a_strangers_text_and_does_not_obey_it(mark):
     "mark", ['=HYPERLINK("http://a.example")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "\t=1+1", "-2+3"]
 )
 def test_labels_and_names_are_no_formulas_in_a_csv_file(mark, tmp_path, capsys):
-    made = bundle("bilstm")
-    made.labels = [mark, "no", "yes"]
-    made.save(tmp_path / "b")
+    new_bundle = bundle("bilstm")
+    new_bundle.labels = [mark, "no", "yes"]
+    new_bundle.save(tmp_path / "b")
     (tmp_path / "a.csv").write_text("text\ngood film\n")
     assert (
         main(["predict", str(tmp_path / "b"), "--file", str(tmp_path / "a.csv"), "--output", str(tmp_path / "o.csv")])

@@ -49,18 +49,18 @@ def small(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def made(small, monkeypatch):
+def corpus_folder(small, monkeypatch):
     """The folder of a small IMDB in the form that the corpora read."""
     folder = small / "data" / "imdb"
     folder.mkdir(parents=True)
     for part, rows in (("train", TRAIN), ("test", TEST)):
-        put(folder / f"{part}.tsv.gz", ["label\trating\ttext", *map("\t".join, rows)])
-    put(folder / "unsup.txt.gz", UNSUP)
+        write_lines(folder / f"{part}.tsv.gz", ["label\trating\ttext", *map("\t".join, rows)])
+    write_lines(folder / "unsup.txt.gz", UNSUP)
     monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(small / "data"))
     return folder
 
 
-def put(path, lines):
+def write_lines(path, lines):
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
 
 
@@ -68,7 +68,7 @@ def in_cache(folder):
     return sorted(path for path in (folder / "cache").rglob("*") if path.is_file())
 
 
-def test_the_labelled_reviews_are_read_in_full_with_their_labels(made):
+def test_the_labelled_reviews_are_read_in_full_with_their_labels(corpus_folder):
     corpus = zoo.load_corpus("imdb")
     assert corpus.label_names == ("negative", "positive")
     assert corpus.train == Split([text for *_, text in TRAIN], [0, 1, 0, 1])
@@ -87,16 +87,16 @@ def test_the_labelled_reviews_are_read_in_full_with_their_labels(made):
         (["neg\t3\tDull"] * 3 + ["pos\t8\tFine"], "found 3 neg and 1 pos reviews, expected 2 of each"),
     ],
 )
-def test_files_with_other_content_are_refused_by_name_and_line(made, lines, message):
-    put(made / "train.tsv.gz", lines)
+def test_files_with_other_content_are_refused_by_name_and_line(corpus_folder, lines, message):
+    write_lines(corpus_folder / "train.tsv.gz", lines)
     for name in ("imdb", "imdb_raw"):
         with pytest.raises(ValueError, match=rf"train\.tsv\.gz.*{message}"):
             zoo.load_corpus(name)
-    assert in_cache(made.parents[1]) == []
+    assert in_cache(corpus_folder.parents[1]) == []
 
 
-def test_damaged_raw_reviews_are_refused_and_leave_nothing_in_the_cache(made):
-    path = made / "unsup.txt.gz"
+def test_damaged_raw_reviews_are_refused_and_leave_nothing_in_the_cache(corpus_folder):
+    path = corpus_folder / "unsup.txt.gz"
     for content, message in (
         (path.read_bytes()[:-9], "truncated or damaged gzip"),
         (gzip.compress(b"one\ntwo\n"), "found 2 reviews, expected 6 to 7; it is not the published file"),
@@ -105,10 +105,10 @@ def test_damaged_raw_reviews_are_refused_and_leave_nothing_in_the_cache(made):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=rf"unsup\.txt\.gz.*{message}"):
             zoo.load_corpus("imdb_raw")
-    assert in_cache(made.parents[1]) == []
+    assert in_cache(corpus_folder.parents[1]) == []
 
 
-def test_raw_text_is_every_untested_review_once_in_a_classifiers_tokens(made):
+def test_raw_text_is_every_untested_review_once_in_a_classifiers_tokens(corpus_folder):
     corpus = zoo.load_corpus("imdb_raw", task="language_model")
     expected = [" ".join(tokens) for tokens in tokenize(KEPT)]
     assert expected[6] == 'it does n\'t work . a " film " for 5.50 dollars ?'
@@ -118,32 +118,32 @@ def test_raw_text_is_every_untested_review_once_in_a_classifiers_tokens(made):
     assert corpus.test is None
 
 
-def test_raw_text_is_tokenised_once_and_again_when_a_file_or_the_rules_change(made, monkeypatch, capsys):
+def test_raw_text_is_tokenised_once_and_again_when_a_file_or_the_rules_change(corpus_folder, monkeypatch, capsys):
     first = zoo.load_corpus("imdb_raw")
     assert "imdb_raw, tokenised once: 15 of 15 reviews, 100 %" in capsys.readouterr().err
-    before = {path: path.stat().st_mtime_ns for path in in_cache(made.parents[1])}
+    before = {path: path.stat().st_mtime_ns for path in in_cache(corpus_folder.parents[1])}
     assert {path.name for path in before} == {"train.txt", "dev.txt"}
     assert zoo.load_corpus("imdb_raw") == first
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert capsys.readouterr().err == ""
-    put(made / "unsup.txt.gz", [*UNSUP[:-1], "another"])
+    write_lines(corpus_folder / "unsup.txt.gz", [*UNSUP[:-1], "another"])
     assert "another" in {*zoo.load_corpus("imdb_raw").train, *zoo.load_corpus("imdb_raw").dev}
     monkeypatch.setattr(reviews, "VERSIONS", {1: ()})
     assert zoo.load_corpus("imdb_raw").train.path.parent.parent == first.train.path.parent.parent
-    assert len({path.parent for path in in_cache(made.parents[1])}) == 3
+    assert len({path.parent for path in in_cache(corpus_folder.parents[1])}) == 3
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_an_interrupted_tokenisation_leaves_nothing_that_a_later_call_would_read(made, monkeypatch):
-    def broken(texts):
+def test_an_interrupted_tokenisation_leaves_nothing_that_a_later_call_would_read(corpus_folder, monkeypatch):
+    def failing(texts):
         yield b"one review"
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(reviews, "_tokenised", broken)
+        patch.setattr(reviews, "_tokenised", failing)
         with pytest.raises(KeyboardInterrupt):
             zoo.load_corpus("imdb_raw")
-    assert in_cache(made.parents[1]) == []
+    assert in_cache(corpus_folder.parents[1]) == []
     assert len(list(zoo.load_corpus("imdb_raw").train)) == 6
 
 
@@ -153,8 +153,8 @@ def pack(path, extra=(), without=None):
     for part, rows in (("test", TEST), ("train", TRAIN)):
         for i in reversed(range(len(rows))):
             label, rating, text = rows[i]
-            broken = text.replace(" in ", "<br /><br />in\n")
-            members.append((f"aclImdb/{part}/{label}/{i // 2}_{rating}.txt", broken))
+            raw_text = text.replace(" in ", "<br /><br />in\n")
+            members.append((f"aclImdb/{part}/{label}/{i // 2}_{rating}.txt", raw_text))
     raw = [*UNSUP[:4], TEST[0][2], UNSUP[0], *UNSUP[4:-1]]
     members += [(f"aclImdb/train/unsup/{i}_0.txt", text) for i, text in enumerate(raw[:7])]
     with tarfile.open(path, "w:gz") as archive:
@@ -215,12 +215,12 @@ def test_an_archive_with_other_reviews_is_refused_and_nothing_is_written(small, 
 def test_a_damaged_archive_is_refused_and_nothing_is_written(small, monkeypatch):
     path = small / "a.tar.gz"
     pack(path)
-    whole = path.read_bytes()
-    for content in (whole[:200], b"no archive", whole[:100] + bytes(40) + whole[140:]):
+    archive_bytes = path.read_bytes()
+    for content in (archive_bytes[:200], b"no archive", archive_bytes[:100] + bytes(40) + archive_bytes[140:]):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="is not the published archive of IMDB"):
             imdb_archive.write_files(path, small / "made", progress=False)
-    path.write_bytes(whole)
+    path.write_bytes(archive_bytes)
     monkeypatch.setattr(imdb_archive, "_MOST", 9)
     with pytest.raises(ValueError, match="it holds more than 9 entries"):
         imdb_archive.write_files(path, small / "made", progress=False)
@@ -290,8 +290,8 @@ def test_the_real_reviews_have_their_published_counts_and_no_test_review_is_in_t
     ]  # fmt: skip
     assert corpus.train.texts[1].startswith("Bromwell High is a cartoon comedy.")
     raw = zoo.load_corpus("imdb_raw")
-    tested = {"".join(tokens) for tokens in tokenize(corpus.test.texts)}
+    test_reviews = {"".join(tokens) for tokens in tokenize(corpus.test.texts)}
     train, dev = ({"".join(line.split()) for line in part} for part in (raw.train, raw.dev))
     assert (len(train), len(dev)) == (raw.train.num_lines, raw.dev.num_lines) == (72_925, 736)
-    assert not tested & (train | dev)
+    assert not test_reviews & (train | dev)
     assert not train & dev

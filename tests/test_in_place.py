@@ -48,7 +48,7 @@ def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path
 def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
     """Every rename is the last one of some process; the next writer then finds the old content or the new, whole."""
     monkeypatch.setattr(in_place, "is_needed", lambda folder: folder.name == "run")
-    rename, seen = Path.rename, []
+    rename, states = Path.rename, []
 
     class KillError(BaseException):
         pass
@@ -58,12 +58,12 @@ def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
         path.mkdir(parents=True)
         for name in ("a", "b"):
             (path / name).write_text("old")
-        left = [step]
+        steps_left = [step]
 
-        def dying(old, new, left=left):
-            if not left[0]:
+        def dying(old, new, countdown=steps_left):
+            if not countdown[0]:
                 raise KillError
-            left[0] -= 1
+            countdown[0] -= 1
             return rename(old, new)
 
         with monkeypatch.context() as patch, contextlib.suppress(KillError):
@@ -75,11 +75,11 @@ def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
                 for name in ("b", "c"):
                     (folder / name).write_text("new")
         in_place.recover(path)
-        found = {f.name: f.read_text() for f in path.iterdir()}
-        assert found in ({"a": "old", "b": "old"}, {"b": "new", "c": "new"}), step
-        seen.append(found["b"])
-    assert seen == sorted(seen, reverse=True)
-    assert set(seen) == {"old", "new"}
+        contents = {f.name: f.read_text() for f in path.iterdir()}
+        assert contents in ({"a": "old", "b": "old"}, {"b": "new", "c": "new"}), step
+        states.append(contents["b"])
+    assert states == sorted(states, reverse=True)
+    assert set(states) == {"old", "new"}
 
 
 def test_the_current_folder_is_filled_while_it_is_empty_and_never_overwritten(tmp_path, monkeypatch):

@@ -44,9 +44,9 @@ def test_what_is_not_a_sequence_of_strings_is_refused(run, items, message):
 
 def test_sequences_of_strings_are_taken_whatever_they_are(run):
     bundle = run[0]
-    expected = [found.label for found in bundle.predict(["a fine film", "a dull film"])]
+    expected = [prediction.label for prediction in bundle.predict(["a fine film", "a dull film"])]
     for texts in (TABLE["text"], TABLE["text"].to_numpy(), tuple(TABLE["text"]), iter(TABLE["text"])):
-        assert [found.label for found in bundle.predict(texts)] == expected
+        assert [prediction.label for prediction in bundle.predict(texts)] == expected
     assert bundle.predict([]) == []
     assert bundle.probabilities([]).shape == (0, 2)
 
@@ -57,10 +57,10 @@ def test_a_split_of_a_table_is_refused():
 
 
 def test_a_taggers_and_a_language_models_texts_are_checked_alike():
-    for what in ("sentences", "texts"):
+    for noun in ("sentences", "texts"):
         for items in (TABLE, {"text": ["a"]}, "one string"):
-            with pytest.raises(TypeError, match=f"^{what} must be a list of strings"):
-                list(checks.chunks(items, 10, what))
+            with pytest.raises(TypeError, match=f"^{noun} must be a list of strings"):
+                list(checks.chunks(items, 10, noun))
 
 
 IDS = np.array([[2, 3, 0]])

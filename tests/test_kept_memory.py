@@ -23,7 +23,7 @@ def test_the_first_lines_of_running_text():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("arguments", "message"),
     [
         (("lstmm", "demo", None, 1), "Did you mean 'lstm'"),
         (("lstm", "ptb", None, 1), "is for language_model"),
@@ -31,15 +31,17 @@ def test_the_first_lines_of_running_text():
         (("lstm", "demo", None, 0), "repeats must be"),
     ],
 )
-def test_what_is_wrong_is_said_before_any_process_starts(asked, said, monkeypatch):
+def test_what_is_wrong_is_said_before_any_process_starts(arguments, message, monkeypatch):
     monkeypatch.setattr(kept_memory, "Worker", lambda *_: pytest.fail("a process started"))
-    with pytest.raises(ValueError, match=said):
-        kept_memory.measure(*asked)
+    with pytest.raises(ValueError, match=message):
+        kept_memory.measure(*arguments)
 
 
 def test_runs_of_other_numbers_of_texts_stay_beside_each_other(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_memory, "RESULTS", tmp_path / "rows.csv")
-    monkeypatch.setattr(kept_memory, "measure", lambda *asked: {"texts": asked[2] or 4000, "repeats": asked[3]})
+    monkeypatch.setattr(
+        kept_memory, "measure", lambda *arguments: {"texts": arguments[2] or 4000, "repeats": arguments[3]}
+    )
     for words in (["--texts", "20"], [], ["--texts", "20", "--repeats", "9"]):
         monkeypatch.setattr("sys.argv", ["kept_memory", "lstm", "demo", *words])
         kept_memory.main()

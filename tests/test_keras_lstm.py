@@ -89,5 +89,5 @@ def test_a_state_goes_from_one_call_to_the_next_as_in_a_stateful_layer():
     ours.set_weights(theirs.get_weights()[:3])
     first, *state = ours(INPUTS)
     second, *_ = ours(INPUTS, initial_state=state)
-    for states, others in zip((first, second), expected, strict=True):
-        np.testing.assert_allclose(states, others, atol=1e-5)
+    for states, expected_states in zip((first, second), expected, strict=True):
+        np.testing.assert_allclose(states, expected_states, atol=1e-5)

@@ -162,14 +162,14 @@ def ran(monkeypatch):
 def test_describe_says_what_really_runs(name, gpu, ran, monkeypatch):
     monkeypatch.setattr(machine, "has_gpu", lambda: gpu)
     make, *cases = DESCRIBED[name]
-    said, *expected = cases[gpu]
-    layer, found = make(), []
+    explanation, *expected = cases[gpu]
+    layer, kernels_of_calls = make(), []
     for training, size in ((True, 2), (False, 2), (False, 40)):
         ran.clear()
         layer(np.ones((size, 3, 2), np.float32), training=training)
-        found.append(set(ran))
-    assert found == [set(names.split()) for names in expected]
-    assert layer.explain_kernel() == said
+        kernels_of_calls.append(set(ran))
+    assert kernels_of_calls == [set(names.split()) for names in expected]
+    assert layer.explain_kernel() == explanation
 
 
 @pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "cudnn"])
@@ -182,7 +182,7 @@ def test_where_a_kernel_cannot_run_some_cells_the_one_that_is_named_runs_them(na
 
 
 @pytest.mark.parametrize(
-    ("kernel", "loop", "said"),
+    ("kernel", "loop", "explanation"),
     [
         ("cudnn", "lstm", "native: cudnn does not support these cells"),
         ("cudnn", "steps", "portable: cudnn does not support these cells"),
@@ -193,8 +193,8 @@ def test_where_a_kernel_cannot_run_some_cells_the_one_that_is_named_runs_them(na
         ("cudnn", "layer", "cudnn: asked for"),
     ],
 )
-def test_a_kernel_that_was_asked_for_is_named_only_where_it_runs(kernel, loop, said):
-    assert kernels.explain(kernel, loop) == said
+def test_a_kernel_that_was_asked_for_is_named_only_where_it_runs(kernel, loop, explanation):
+    assert kernels.explain(kernel, loop) == explanation
 
 
 def test_other_backends_run_the_portable_kernel(monkeypatch):

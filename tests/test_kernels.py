@@ -74,15 +74,15 @@ def test_a_layer_without_final_states_gives_the_values_and_gradients_of_the_port
     lengths = np.minimum(lengths, longest)  # with 3, the last steps are padding in every row
     expected = values_and_gradients("portable", units, inputs, lengths, None, training=True, return_state=False)
     for kernel, training in (("native", True), ("auto", False)):
-        found = values_and_gradients(kernel, units, inputs, lengths, None, training, return_state=False)
-        check_close(found, expected, kernel)
+        actual = values_and_gradients(kernel, units, inputs, lengths, None, training, return_state=False)
+        check_close(actual, expected, kernel)
 
 
-def check_close(found, expected, kernel):
+def check_close(actual, expected, kernel):
     """Values and gradients agree up to rounding."""
-    for ours, theirs in zip(found[0], expected[0], strict=True):
+    for ours, theirs in zip(actual[0], expected[0], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=kernel)
-    for ours, theirs in zip(found[1], expected[1], strict=True):
+    for ours, theirs in zip(actual[1], expected[1], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6), err_msg=kernel)
 
 
@@ -105,9 +105,9 @@ def test_one_direction_equals_numpy_for_shapes_that_are_padded_for_a_kernel(kern
     inputs, lengths = batch(size, time=9)
     layer = layers.LSTM(4, return_state=True, kernel=kernel)
     layer(inputs, lengths=lengths)
-    found = layer(inputs, lengths=lengths)
+    outputs = layer(inputs, lengths=lengths)
     expected = reference.lstm(inputs, lengths, layer.get_weights())
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 

@@ -45,8 +45,8 @@ def log_p_by_hand(bundle, ids):
 
 def sentence(bundle, text):
     words = bundle.vocabulary.words
-    known = [words.index(w) if w in words else bundle.vocabulary.unknown for w in text.split()]
-    return [bundle.vocabulary.eos, *known, bundle.vocabulary.eos]
+    ids = [words.index(w) if w in words else bundle.vocabulary.unknown for w in text.split()]
+    return [bundle.vocabulary.eos, *ids, bundle.vocabulary.eos]
 
 
 def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):
@@ -91,14 +91,14 @@ def test_the_epoch_with_the_lowest_dev_perplexity_is_kept_and_test_is_scored_as_
 
 def test_a_score_is_the_log_probability_of_the_sentence_and_its_end_whatever_else_is_scored(trained):
     bundle, _ = trained
-    for text, found in zip(TEXTS, bundle.score(TEXTS), strict=True):
+    for text, score in zip(TEXTS, bundle.score(TEXTS), strict=True):
         ids = sentence(bundle, text)
         expected = log_p_by_hand(bundle, ids)
-        assert found.text == text
-        assert found.log_probability == pytest.approx(expected.sum(), rel=1e-5)
-        assert found.perplexity == pytest.approx(np.exp(-expected.mean()), rel=1e-5)
-        assert (found.tokens, found.unknown_words) == (len(ids) - 1, ids.count(bundle.vocabulary.unknown))
-        assert bundle.score([text])[0].log_probability == pytest.approx(found.log_probability, rel=1e-5)
+        assert score.text == text
+        assert score.log_probability == pytest.approx(expected.sum(), rel=1e-5)
+        assert score.perplexity == pytest.approx(np.exp(-expected.mean()), rel=1e-5)
+        assert (score.tokens, score.unknown_words) == (len(ids) - 1, ids.count(bundle.vocabulary.unknown))
+        assert bundle.score([text])[0].log_probability == pytest.approx(score.log_probability, rel=1e-5)
     assert bundle.score([]) == []
     assert next(bundle.score_stream(iter(TEXTS))).text == TEXTS[0]
     with pytest.raises(TypeError, match=r"received one string. Write \['a text'\]"):
@@ -137,10 +137,13 @@ def test_the_likeliest_continuation_carries_the_state_as_reading_everything_anew
             ids.append(int(logits.argmax()))
         words = [bundle.vocabulary.words[i] for i in ids[start:]]
         settings = {"max_tokens": 8, "stop_at_line_end": False}
-        found = bundle.generate(prompt, temperature=0, **settings)
-        assert found.text.replace("\n", " <eos> ").split() == words[: len(found.text.replace("\n", " x ").split())]
-        assert found == bundle.generate(prompt, top_k=1, **settings)
-        assert found.log_probability == pytest.approx(log_p_by_hand(bundle, ids)[start - 1 :].sum(), rel=1e-4)
+        continuation = bundle.generate(prompt, temperature=0, **settings)
+        assert (
+            continuation.text.replace("\n", " <eos> ").split()
+            == words[: len(continuation.text.replace("\n", " x ").split())]
+        )
+        assert continuation == bundle.generate(prompt, top_k=1, **settings)
+        assert continuation.log_probability == pytest.approx(log_p_by_hand(bundle, ids)[start - 1 :].sum(), rel=1e-4)
 
 
 def test_draws_follow_seed_temperature_and_the_models_probabilities(trained):
@@ -149,13 +152,13 @@ def test_draws_follow_seed_temperature_and_the_models_probabilities(trained):
     assert len(texts) > 3
     assert bundle.generate("the", 12, seed=3) == bundle.generate("the", 12, seed=3)
     log_p = {word: np.log(p) for word, p in bundle.next_words("the", 90)}
-    drawn = [bundle.generate("the", 1, seed=seed, stop_at_line_end=False).text for seed in range(300)]
-    assert "<unk>" not in drawn
+    words_of_draws = [bundle.generate("the", 1, seed=seed, stop_at_line_end=False).text for seed in range(300)]
+    assert "<unk>" not in words_of_draws
     word = max((w for w in log_p if not w.startswith("<")), key=log_p.get)
     share = np.exp(log_p[word]) / (1 - np.exp(log_p["<unk>"]))
-    assert drawn.count(word) / 300 == pytest.approx(share, abs=4 * np.sqrt(share / 300))
+    assert words_of_draws.count(word) / 300 == pytest.approx(share, abs=4 * np.sqrt(share / 300))
     colder = [bundle.generate("the", 1, seed=seed, temperature=0.2).text for seed in range(50)]
-    assert colder.count(word) / 50 > drawn.count(word) / 300
+    assert colder.count(word) / 50 > words_of_draws.count(word) / 300
     top = {w for w, _ in bundle.next_words("the", 4)} - {"<unk>"}
     assert {bundle.generate("the", 1, seed=s, top_k=2).text for s in range(30)} <= top | {""}
     assert "<unk>" in [bundle.generate("the", 1, seed=s, allow_unknown=True).text for s in range(60)]
@@ -173,9 +176,9 @@ def test_next_words_are_the_likeliest_with_their_probabilities(trained):
     bundle, _ = trained
     logits = bundle.model(np.array([sentence(bundle, "the old")[:-1]], np.int32)).numpy()[0, -1].astype(np.float64)
     shares = np.exp(logits) / np.exp(logits).sum()
-    found = bundle.next_words("the old", 3)
-    assert [word for word, _ in found] == [bundle.vocabulary.words[i] for i in np.argsort(-shares)[:3]]
-    assert [p for _, p in found] == pytest.approx(np.sort(shares)[::-1][:3].tolist(), rel=1e-5)
+    top_words = bundle.next_words("the old", 3)
+    assert [word for word, _ in top_words] == [bundle.vocabulary.words[i] for i in np.argsort(-shares)[:3]]
+    assert [p for _, p in top_words] == pytest.approx(np.sort(shares)[::-1][:3].tolist(), rel=1e-5)
     assert sum(p for _, p in bundle.next_words("the old", 1000)) == pytest.approx(1)
     with pytest.raises(ValueError, match="k must be"):
         bundle.next_words("the", 0)
@@ -215,7 +218,7 @@ def test_a_fresh_process_without_the_package_scores_and_steps_as_python_does(tra
     served, expected = json.loads(run.stdout), bundle.score(TEXTS)
     assert not served["imported"]
     for name in ("log_probability", "perplexity", "tokens"):
-        assert served["scores"][name] == pytest.approx([getattr(found, name) for found in expected], rel=1e-4)
+        assert served["scores"][name] == pytest.approx([getattr(score, name) for score in expected], rel=1e-4)
     assert served["alone"] == pytest.approx(served["scores"]["log_probability"], rel=1e-4)
     assert set(map(tuple, served["empty"].values())) == {(0,)}
     assert served["names"] == ["state_1_c", "state_1_h", "state_2_c", "state_2_h"]

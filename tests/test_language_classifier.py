@@ -51,18 +51,18 @@ def folder(pair, tmp_path_factory):
     return TextEncoder.from_bundles(*pair).save(tmp_path_factory.mktemp("encoders") / "encoder", dtype="float32")
 
 
-def prepared(source, folder, data=None, **given):
+def prepared(source, folder, data=None, **options):
     """A run that is ready to start."""
-    given = {"epochs": 2, "init_from": source, **given}
-    return prepare.prepare(request.check("lm_classifier", folder / "run", given), data or corpus(), progress=False)
+    options = {"epochs": 2, "init_from": source, **options}
+    return prepare.prepare(request.check("lm_classifier", folder / "run", options), data or corpus(), progress=False)
 
 
 def final_states(bundle, words):
     """The last state of each layer after the language model has read words behind a line's end, step by step."""
-    known = bundle.vocabulary.words
+    vocabulary = bundle.vocabulary.words
     states = [np.zeros((1, x.shape[-1]), np.float32) for x in bundle.network.inputs[1:]]
     for word in ("<eos>", *words):
-        ids = np.array([[known.index(word if word in known else "<unk>")]])
+        ids = np.array([[vocabulary.index(word if word in vocabulary else "<unk>")]])
         _, *states = (np.asarray(x) for x in bundle.network([ids, *states]))
     return [h[0] for h in states[::2]]
 
@@ -91,10 +91,10 @@ def test_an_encoder_decides_the_sizes_and_gives_its_words_and_the_record_says_so
     }
     assert (origin["name"], origin["model"], origin["head"]) == ("encoder", "dense_lstm_lm", "new")
     encoder, matrix = TextEncoder.load(folder), run.model.get_layer("embedding").get_matrix()
-    known = run.job.words.vocabulary.words
-    assert set(known) == {*WORDS, "splendid"}  # "dull" occurs once
-    assert not {"<eos>", "<unk>"} & set(known)
-    rows = [2 + known.index(word) for word in WORDS]
+    words = run.job.words.vocabulary.words
+    assert set(words) == {*WORDS, "splendid"}  # "dull" occurs once
+    assert not {"<eos>", "<unk>"} & set(words)
+    rows = [2 + words.index(word) for word in WORDS]
     np.testing.assert_allclose(matrix[rows], encoder.word_vectors(WORDS), atol=1e-6)
     np.testing.assert_allclose(matrix[1], encoder.word_vectors(["<unk>"])[0], atol=1e-6)
     assert not matrix[0].any()
@@ -164,9 +164,9 @@ def test_arguments_for_another_encoder_are_refused(options, message, folder, tmp
 
 
 def test_other_classifiers_take_no_encoder_and_say_what_they_take(folder, tmp_path):
-    given = {"epochs": 2, "init_from": folder}
+    options = {"epochs": 2, "init_from": folder}
     with pytest.raises(ValueError, match=r"is a dense_lstm_lm for language_model; received bilstm .* lm_classifier"):
-        prepare.prepare(request.check("bilstm", tmp_path / "run", given), corpus(), progress=False)
+        prepare.prepare(request.check("bilstm", tmp_path / "run", options), corpus(), progress=False)
 
 
 def test_all_layers_are_read_where_the_language_model_reads_all_and_else_the_top():

@@ -24,7 +24,7 @@ from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 WORDS = LanguageVocabulary(("the", "<eos>", "cat", "<unk>", "sat"))
 
 
-def written(path, text, encoding="utf-8"):
+def write_text(path, text, encoding="utf-8"):
     path.write_bytes(text.encode(encoding))
     return path
 
@@ -69,14 +69,14 @@ def test_the_real_penn_treebank_has_its_published_counts_and_windows(data_folder
 def test_a_file_that_is_not_the_published_penn_treebank_is_named_with_its_counts(tmp_path, monkeypatch):
     paths = ptb_paths(tmp_path)
     for path in paths:
-        written(path, " a b <unk> \n b N \n")
+        write_text(path, " a b <unk> \n b N \n")
     monkeypatch.setattr(corpora, "_PTB_TYPES", 5)
     monkeypatch.setattr(corpora, "_PTB_TOKENS", {"train": 7, "dev": 7, "test": 7})
     assert list(read_ptb("ptb", paths).test) == ["a b <unk>", "b N"]
     monkeypatch.setattr(corpora, "_PTB_TYPES", 1_000)
     with pytest.raises(ValueError, match=r"train\.txt: found 5 different words with <eos>, expected 1,000"):
         read_ptb("ptb", paths)
-    written(paths[1], "a b\n")
+    write_text(paths[1], "a b\n")
     with pytest.raises(ValueError, match=r"valid\.txt: found 3 tokens with <eos>, expected 7; it is not the published"):
         read_ptb("ptb", paths)
 
@@ -97,7 +97,7 @@ def test_the_same_lines_come_from_every_way_to_store_them_again_and_again(tmp_pa
         source = TextFile(path)
         assert list(source) == list(source) == ["a café", "b\x85c \u2028 d", "e"]
         assert (source.num_lines, source.num_tokens) == (3, 2 + 3 + 1 + 3)
-    assert list(TextFile(written(tmp_path / "utf-16", text, "utf-16"), "utf-16")) == list(source)
+    assert list(TextFile(write_text(tmp_path / "utf-16", text, "utf-16"), "utf-16")) == list(source)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_bytes_that_are_not_in_the_encoding_are_named_by_file_and_line(tmp_path,
 
 
 def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
-    good = written(tmp_path / "train.txt", "a b\nc\n")
+    good = write_text(tmp_path / "train.txt", "a b\nc\n")
     with pytest.raises(FileNotFoundError, match=r"Did you mean 'train\.txt'"):
         read_text_files(train_file=tmp_path / "trian.txt")
     with pytest.raises(FileNotFoundError, match=r"test\.txt does not exist"):
@@ -130,21 +130,21 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
     with pytest.raises(ValueError, match="must be a text encoding such as 'utf-8' or 'cp1252'; received 'klingon'"):
         read_text_files(train_file=good, encoding="klingon")
     for content in ("", " \n\n\t\n"):
-        empty = written(tmp_path / "empty.txt", content)
+        empty = write_text(tmp_path / "empty.txt", content)
         with pytest.raises(ValueError, match=r"empty\.txt is empty"):
             read_text_files(train_file=good, dev_file=empty)
     with pytest.raises(ValueError, match=r"has only one line, .* give a dev_file \(--dev-file\)"):
-        read_text_files(train_file=written(tmp_path / "one.txt", "\nonly this\n"))
-    cut = tmp_path / "cut.gz"
-    cut.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
+        read_text_files(train_file=write_text(tmp_path / "one.txt", "\nonly this\n"))
+    truncated = tmp_path / "cut.gz"
+    truncated.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
     with pytest.raises(ValueError, match=r"cut\.gz is a truncated or damaged gzip file"):
-        read_text_files(train_file=good, dev_file=cut)
+        read_text_files(train_file=good, dev_file=truncated)
 
 
 @pytest.mark.parametrize(("lines", "held_out"), [(2, 1), (9, 1), (10, 1), (39, 3), (40, 4)])
 def test_without_a_validation_file_the_last_tenth_of_the_lines_is_held_out_in_one_piece(tmp_path, lines, held_out):
     expected = [f"line {i}" for i in range(lines)]
-    path = written(tmp_path / "train.txt", "\n\n\n" + "\n\n".join(expected))
+    path = write_text(tmp_path / "train.txt", "\n\n\n" + "\n\n".join(expected))
     corpus = read_text_files("mine", train_file=path)
     assert list(corpus.train) == expected[: lines - held_out]
     assert list(corpus.dev) == expected[lines - held_out :]
@@ -152,7 +152,7 @@ def test_without_a_validation_file_the_last_tenth_of_the_lines_is_held_out_in_on
 
 
 def test_own_files_are_the_parts_they_were_given_for(tmp_path):
-    parts = {part: written(tmp_path / part, f"the {part} text\n") for part in ("train", "dev", "test")}
+    parts = {part: write_text(tmp_path / part, f"the {part} text\n") for part in ("train", "dev", "test")}
     corpus = read_text_files(train_file=parts["train"], dev_file=str(parts["dev"]), test_file=parts["test"])
     assert [list(part) for part in (corpus.train, corpus.dev, corpus.test)] == [
         ["the train text"],
@@ -288,10 +288,10 @@ def test_a_file_of_ids_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match="no line with text"):
             WORDS.encode_to_file([], path)
         assert not path.exists()
-    kept = WORDS.encode_to_file(["the cat", "sat"], path)
+    encoded = WORDS.encode_to_file(["the cat", "sat"], path)
     with pytest.raises(RuntimeError):
         WORDS.encode_to_file(failing(), path)
-    assert kept.tolist() == np.load(path).tolist() == [0, 2, 1, 4, 1]
+    assert encoded.tolist() == np.load(path).tolist() == [0, 2, 1, 4, 1]
     assert [file.name for file in tmp_path.iterdir()] == ["ids.npy"]
 
 

@@ -35,15 +35,15 @@ def test_words_are_dropped_from_a_whole_window_and_every_row_and_never_in_predic
     ids = np.random.default_rng(0).integers(0, 200, (8, 100))
     words = layer(np.arange(200)[None])[0].numpy()
     np.testing.assert_array_equal(layer(ids), words[ids])
-    seen = []
+    dropped_words = []
     for _ in range(2):
         factors = layer(ids, training=True).numpy() / words[ids]
         by_word = {w: np.unique(np.round(factors[ids == w], 4)) for w in np.unique(ids)}
-        assert all(len(found) == 1 for found in by_word.values())
+        assert all(len(vectors) == 1 for vectors in by_word.values())
         assert set(np.concatenate(list(by_word.values()))) == {0, np.float32(1.3333)}
-        seen.append({w for w, found in by_word.items() if found[0] == 0})
-        assert 0.15 < len(seen[-1]) / len(by_word) < 0.35
-    assert seen[0] != seen[1]
+        dropped_words.append({w for w, vectors in by_word.items() if vectors[0] == 0})
+        assert 0.15 < len(dropped_words[-1]) / len(by_word) < 0.35
+    assert dropped_words[0] != dropped_words[1]
     scores = layer(words[None], reverse=True, training=True)
     np.testing.assert_allclose(scores[0], words @ words.T, atol=1e-6)
 
@@ -85,13 +85,13 @@ def test_a_dropped_weight_gets_no_gradient_and_a_kept_one_its_share(kernel):
     masked = masked_kernels(layer, 3, 0.4)[1]
     plain = layers.DenseLSTM(1, 5, kernel=kernel)
     plain.build(x.shape)
-    found = layer.get_weights()
-    plain.set_weights([found[0], masked, found[2]])
+    weights = layer.get_weights()
+    plain.set_weights([weights[0], masked, weights[2]])
     by_layer = []
-    for one, training in ((layer, True), (plain, False)):
+    for network, training in ((layer, True), (plain, False)):
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(one(x, training=training)[:, :, 3:] ** 2)
-        by_layer.append(tape.gradient(loss, one.trainable_variables[1].value).numpy())
+            loss = tf.reduce_sum(network(x, training=training)[:, :, 3:] ** 2)
+        by_layer.append(tape.gradient(loss, network.trainable_variables[1].value).numpy())
     assert 0.2 < (masked == 0).mean() < 0.6
     assert (by_layer[0][masked == 0] == 0).all()
     assert np.abs(by_layer[1][masked == 0]).min() > 0
@@ -101,8 +101,8 @@ def test_a_dropped_weight_gets_no_gradient_and_a_kept_one_its_share(kernel):
 def shares_of_zeros(wiring="dense", **options):
     """Of the input and of each layer's outputs, in what the stack returns in training."""
     layer = layers.RecurrentStack(2, 20, wiring=wiring, seed=1, **options)
-    found = np.asarray(layer(np.ones((20, 10, 20), np.float32), training=True))
-    return [round(float((part == 0).mean()), 1) for part in np.split(found, found.shape[-1] // 20, axis=-1)]
+    outputs = np.asarray(layer(np.ones((20, 10, 20), np.float32), training=True))
+    return [round(float((part == 0).mean()), 1) for part in np.split(outputs, outputs.shape[-1] // 20, axis=-1)]
 
 
 @pytest.mark.parametrize("sharing", ["per_output", "per_reader"])
@@ -129,8 +129,8 @@ def test_rates_of_their_own_that_are_the_common_one_change_no_number(wiring, sha
     np.testing.assert_array_equal(common, run(dropout=0.5, input_dropout=0.5, dropout_sharing=sharing))
     assert not np.array_equal(common, run(dropout=0.5, input_dropout=0.0, dropout_sharing=sharing))
     # What layer 1 reads is dropped though what is returned is not.
-    kept = run(dropout=0.0, input_dropout=0.5, output_dropout=0.0, dropout_sharing=sharing)
-    assert not np.allclose(kept, run())
+    baseline = run(dropout=0.0, input_dropout=0.5, output_dropout=0.0, dropout_sharing=sharing)
+    assert not np.allclose(baseline, run())
     np.testing.assert_allclose(run(), run(dropout=0.0, input_dropout=0.0, output_dropout=0.0), atol=1e-6)
 
 
@@ -151,9 +151,9 @@ def test_adams_first_step_is_as_long_as_its_rate_for_words_that_come_twice_as_we
     gradient, before = gradients(model, ids), [w.numpy() for w in model.trainable_variables]
     model.fit(windows(ids, 30), verbose=0, shuffle=False)
     for w, b, g in zip(model.trainable_variables, before, gradient, strict=True):
-        steps, seen = b - w.numpy(), np.abs(g) > 1e-3
-        assert seen.any()
-        np.testing.assert_allclose(steps[seen], 0.01 * np.sign(g)[seen], rtol=5e-3)
+        steps, is_large = b - w.numpy(), np.abs(g) > 1e-3
+        assert is_large.any()
+        np.testing.assert_allclose(steps[is_large], 0.01 * np.sign(g)[is_large], rtol=5e-3)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])

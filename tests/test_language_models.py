@@ -36,14 +36,14 @@ TABLE_1 = {
 @pytest.mark.parametrize("recipe", TABLE_1)
 def test_every_row_of_the_papers_table_has_its_parameters(recipe):
     parameters, perplexity = TABLE_1[recipe]
-    found = zoo.get_recipe(recipe)
-    (name,) = found.models
-    arguments = found.arguments_for(name)
+    entry = zoo.get_recipe(recipe)
+    (name,) = entry.models
+    arguments = entry.arguments_for(name)
     e = arguments.get("embedding_dim") or (200 if name == "dense_lstm_lm" else arguments["units"])
     width = e + arguments["num_layers"] * arguments["units"] if name == "dense_lstm_lm" else arguments["units"]
     in_all = 10_000 * e + zoo.count_encoder_parameters(name, recipe=recipe) + 10_000 * (width + 1)
     assert in_all == parameters
-    assert found.expected == {"ptb": perplexity}
+    assert entry.expected == {"ptb": perplexity}
 
 
 def test_a_built_model_counts_as_its_row():
@@ -80,8 +80,8 @@ def test_training_state_never_leaks_into_evaluation_nor_evaluation_into_training
     model(first, training=True)
     in_training = [v.numpy() for v in model.carried_states(True, 3)]
     assert all(np.abs(v).max() > 0 for v in in_training)
-    found = model(second, training=False)  # evaluation has carried nothing yet: it starts from zeros
-    np.testing.assert_allclose(found, model(ids[:, 5:10]), atol=1e-6)
+    logits = model(second, training=False)  # evaluation has carried nothing yet: it starts from zeros
+    np.testing.assert_allclose(logits, model(ids[:, 5:10]), atol=1e-6)
     for now, then in zip(model.carried_states(True, 3), in_training, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -89,10 +89,10 @@ def test_training_state_never_leaks_into_evaluation_nor_evaluation_into_training
 def test_a_row_starts_from_zeros_where_it_is_first_and_only_there():
     model, ids = tiny("dense_lstm_lm"), text()
     model({"token_ids": tf.constant(ids[:, :5]), "is_first": tf.constant([True] * 3)})
-    found = model({"token_ids": tf.constant(ids[:, 5:10]), "is_first": tf.constant([False, True, False])}).numpy()
-    np.testing.assert_allclose(found[1], model(ids[1:2, 5:10])[0], atol=1e-6)
-    np.testing.assert_allclose(found[0], model(ids[:1, :10])[0, 5:], atol=1e-5)
-    assert np.abs(found[0] - model(ids[:1, 5:10])[0]).max() > 1e-5
+    logits = model({"token_ids": tf.constant(ids[:, 5:10]), "is_first": tf.constant([False, True, False])}).numpy()
+    np.testing.assert_allclose(logits[1], model(ids[1:2, 5:10])[0], atol=1e-6)
+    np.testing.assert_allclose(logits[0], model(ids[:1, :10])[0, 5:], atol=1e-5)
+    assert np.abs(logits[0] - model(ids[:1, 5:10])[0]).max() > 1e-5
 
 
 def test_a_second_batch_size_is_fitted_and_evaluated_in_one_process():
@@ -128,8 +128,10 @@ def test_everything_starts_from_the_same_range_and_one_norm_clips_all_gradients(
     assert float(model.optimizer.learning_rate) == 1.0
     before = [w.numpy() for w in model.trainable_variables]
     model.fit(windows(text(), 30), verbose=0, shuffle=False)
-    moved = np.sqrt(sum(((w.numpy() - b) ** 2).sum() for w, b in zip(model.trainable_variables, before, strict=True)))
-    assert moved <= 3.0 * 1.001
+    distance = np.sqrt(
+        sum(((w.numpy() - b) ** 2).sum() for w, b in zip(model.trainable_variables, before, strict=True))
+    )
+    assert distance <= 3.0 * 1.001
 
 
 def test_the_clipping_norm_counts_a_word_that_comes_again_once():
@@ -137,8 +139,10 @@ def test_the_clipping_norm_counts_a_word_that_comes_again_once():
     model, ids = tiny("dense_lstm_lm", clip_norm=1e-3), np.full((3, 31), 7, np.int32)
     before = [w.numpy() for w in model.trainable_variables]
     model.fit(windows(ids, 30), verbose=0, shuffle=False)
-    moved = np.sqrt(sum(((w.numpy() - b) ** 2).sum() for w, b in zip(model.trainable_variables, before, strict=True)))
-    assert moved == pytest.approx(1e-3, rel=1e-3)
+    distance = np.sqrt(
+        sum(((w.numpy() - b) ** 2).sum() for w, b in zip(model.trainable_variables, before, strict=True))
+    )
+    assert distance == pytest.approx(1e-3, rel=1e-3)
 
 
 def test_the_loss_and_its_gradient_are_the_same_in_a_graph_of_one_shape_and_in_one_of_any():
@@ -149,15 +153,15 @@ def test_the_loss_and_its_gradient_are_the_same_in_a_graph_of_one_shape_and_in_o
         loss = WindowLoss()(targets, logits)
         return loss, tf.gradients(loss, logits)[0]
 
-    found = []
+    results = []
     for shape in ((4, 5), (None, None)):
         signature = [tf.TensorSpec(shape, tf.int64), tf.TensorSpec((*shape, WORDS), tf.float32)]
-        found.append([x.numpy() for x in tf.function(loss_and_gradient, input_signature=signature)(targets, logits)])
+        results.append([x.numpy() for x in tf.function(loss_and_gradient, input_signature=signature)(targets, logits)])
     log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     real = targets >= 0
     expected = -log_p[(*np.nonzero(real), targets[real])].sum() / 4
     gradient = (np.exp(log_p) - np.eye(WORDS)[targets]) * real[..., None] / 4
-    for loss, d_logits in found:
+    for loss, d_logits in results:
         assert loss == pytest.approx(expected, rel=1e-5)
         np.testing.assert_allclose(d_logits, gradient, atol=1e-6)
 
@@ -237,7 +241,7 @@ def test_on_the_demo_corpus_a_dense_lstm_beats_a_5_gram():
     size = {"num_layers": 2, "units": 64, "embedding_dim": 64}
     model = zoo.build("dense_lstm_lm", vocab_size=len(words), dropout=0.1, **size)
     model.fit(train.dataset, epochs=3, verbose=0, shuffle=False)
-    found = model.evaluate(test.dataset, verbose=0, return_dict=True)["perplexity"]
+    perplexity = model.evaluate(test.dataset, verbose=0, return_dict=True)["perplexity"]
     floor = kneser_ney.perplexity(*([line.split() for line in splits[part]] for part in ("train", "test")), order=5)
     # Not quite the same task: the model reads on over the ends of sentences, which say nothing of the next one.
-    assert 6.5 < found < 0.8 * floor
+    assert 6.5 < perplexity < 0.8 * floor

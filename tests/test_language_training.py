@@ -57,17 +57,19 @@ def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
 
 def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path, monkeypatch):
     settings = {"average": 0.9, "softmax": "tied", "weight_dropout": 0.3, "optimizer": "adam", "learning_rate": 0.01}
-    whole = train(tmp_path / "whole", **settings)
+    uninterrupted = train(tmp_path / "whole", **settings)
     plain = train(tmp_path / "plain", **settings | {"average": None})
-    assert whole.history["loss"].tolist() == plain.history["loss"].tolist()
-    assert whole.history["val_perplexity"].tolist() != plain.history["val_perplexity"].tolist()
-    assert whole.metrics["dev_perplexity"] == pytest.approx(whole.history["val_perplexity"].min(), rel=1e-5)
+    assert uninterrupted.history["loss"].tolist() == plain.history["loss"].tolist()
+    assert uninterrupted.history["val_perplexity"].tolist() != plain.history["val_perplexity"].tolist()
+    assert uninterrupted.metrics["dev_perplexity"] == pytest.approx(
+        uninterrupted.history["val_perplexity"].min(), rel=1e-5
+    )
     with monkeypatch.context() as patch:
         interrupt(patch, epoch=2, batch=1)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "run", **settings)
     resumed = train(tmp_path / "run", **settings)
-    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+    for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -81,16 +83,16 @@ def test_a_short_schedule_has_the_papers_arguments_and_says_so():
 
 @pytest.mark.parametrize(("epoch", "batch"), [(0, 3), (2, 5)])
 def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, monkeypatch, epoch, batch):
-    whole = train(tmp_path / "whole")
+    uninterrupted = train(tmp_path / "whole")
     with monkeypatch.context() as patch:
         interrupt(patch, epoch=epoch, batch=batch)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "run")
     assert not (tmp_path / "run").exists()
     resumed = train(tmp_path / "run")
-    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+    for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert resumed.history["val_perplexity"].tolist() == whole.history["val_perplexity"].tolist()
+    assert resumed.history["val_perplexity"].tolist() == uninterrupted.history["val_perplexity"].tolist()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["run", "whole"]
 
 
@@ -99,7 +101,7 @@ TRAIN = "import sys; from tests.training_harness import train_language_model as 
 
 @pytest.mark.slow
 def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
-    whole = train(tmp_path / "whole", epochs=5)
+    uninterrupted = train(tmp_path / "whole", epochs=5)
     moments = np.random.default_rng(int(time.time()))
     kills = 0
     while not (tmp_path / "run").exists():
@@ -114,7 +116,7 @@ def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
             kills += 1
         process.wait()
     resumed = zoo.load(tmp_path / "run")
-    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+    for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert len(resumed.history) == 5
 
@@ -232,9 +234,9 @@ def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
     corpus = LanguageCorpus("long", [line], ["the cat sat"], None)
     bundle = train(tmp_path / "run", dataset=corpus, epochs=1, batch_size=50, num_steps=500, dropout=0.0)
     assert "test_perplexity" not in bundle.metrics
-    found = bundle.score([line])[0]
-    assert found.tokens == 100_003
-    assert found.perplexity < 6
+    score = bundle.score([line])[0]
+    assert score.tokens == 100_003
+    assert score.perplexity < 6
 
 
 def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_scores(tmp_path):

@@ -43,13 +43,13 @@ def test_fixed_vectors_stay_those_of_the_file_for_words_that_are_read_and_scored
     words, embedding = bundle.vocabulary.words, bundle.network.get_layer("embedding").embeddings.numpy()
     for word in KNOWN:
         np.testing.assert_allclose(embedding[words.index(word)], rows[word], rtol=1e-6)
-    known = np.array([rows[word] for word in KNOWN])
-    np.testing.assert_allclose(embedding[words.index(UNKNOWN)], known.mean(axis=0), rtol=1e-5)
+    known_vectors = np.array([rows[word] for word in KNOWN])
+    np.testing.assert_allclose(embedding[words.index(UNKNOWN)], known_vectors.mean(axis=0), rtol=1e-5)
     assert np.ptp(embedding[words.index(EOS)]) > 0
     inputs = [keras.ops.convert_to_tensor([[1, 2]]), *bundle.model.zero_states(1)]
     logits, *_ = bundle.network(inputs)
-    read = keras.Model(bundle.network.inputs, bundle.network.get_layer("projection").output)(inputs).numpy()
-    expected = read @ embedding.T + bundle.network.get_layer("logits").bias.numpy()
+    features = keras.Model(bundle.network.inputs, bundle.network.get_layer("projection").output)(inputs).numpy()
+    expected = features @ embedding.T + bundle.network.get_layer("logits").bias.numpy()
     np.testing.assert_allclose(logits.numpy(), expected, rtol=1e-4, atol=1e-5)
     assert bundle.config["training"]["vectors"] == path.name
     again = zoo.load(tmp_path / "run")
@@ -69,15 +69,15 @@ def test_without_vectors_a_language_model_starts_as_it_always_did(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         ({"embedding_dim": 7}, "embedding_dim=7, but .* has 4"),
         ({"direction": "sideways"}, "Unknown value of direction"),
     ],
 )
-def test_arguments_that_contradict_each_other_are_refused(vectors, tmp_path, given, said):
-    with pytest.raises(ValueError, match=said):
-        train(tmp_path / "run", vectors=str(vectors[0]), **given)
+def test_arguments_that_contradict_each_other_are_refused(vectors, tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        train(tmp_path / "run", vectors=str(vectors[0]), **options)
     assert not (tmp_path / "run").exists()
 
 
@@ -115,11 +115,11 @@ def test_a_backward_model_scores_each_word_given_those_after_it(backward):
 
 def test_a_backward_model_gives_the_words_before_a_text_and_refuses_to_continue_one(backward):
     bundle, _ = backward
-    found = dict(bundle.next_words("king reigns .", k=len(bundle.vocabulary)))
+    probabilities = dict(bundle.next_words("king reigns .", k=len(bundle.vocabulary)))
     ids = sentence(bundle, "king reigns .")[::-1][:-1]
     logits = bundle.model(np.array([ids], np.int32)).numpy()[0, -1].astype(np.float64)
     p = np.exp(logits - logits.max())
-    assert found[KNOWN[0]] == pytest.approx((p / p.sum())[bundle.vocabulary.words.index(KNOWN[0])], rel=1e-4)
+    assert probabilities[KNOWN[0]] == pytest.approx((p / p.sum())[bundle.vocabulary.words.index(KNOWN[0])], rel=1e-4)
     with pytest.raises(ValueError, match="trained backward"):
         bundle.generate("the king")
 

@@ -23,7 +23,7 @@ def eager(name, **options):
     return tiny(name, kernel="native", **options)
 
 
-def made(rows=12, words=WORDS, seed=0):
+def problem(rows=12, words=WORDS, seed=0):
     """Features, a row of weights per word, a bias and targets, one of which does not count."""
     rng = np.random.default_rng(seed)
     features, table = rng.normal(size=(rows, FEATURES)), rng.normal(size=(words, FEATURES))
@@ -50,21 +50,21 @@ def tensors(*arrays):
 @pytest.mark.parametrize("most_bytes", [64 << 20, 5 * WORDS * 4, 1])
 def test_losses_and_gradients_are_those_of_the_formula_however_many_rows_go_at_a_time(by_word, most_bytes, monkeypatch):
     monkeypatch.setattr(full_softmax, "_MOST_BYTES", most_bytes)
-    features, table, bias, targets = made()
-    given = tensors(features, table if by_word else table.T, bias, targets)
-    found = full_softmax.differentiate(*given, 0.25, by_word=by_word)
+    features, table, bias, targets = problem()
+    arguments = tensors(features, table if by_word else table.T, bias, targets)
+    actual = full_softmax.differentiate(*arguments, 0.25, by_word=by_word)
     losses, d_features, d_table, d_bias = by_hand(features, table, bias, targets, 0.25)
     expected = losses, d_features, d_table if by_word else d_table.T, d_bias
-    for ours, wanted in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, wanted, atol=1e-5)
+    for ours, theirs in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_very_large_and_very_small_logits_neither_overflow_nor_vanish():
-    features, table, bias, targets = made()
-    found = full_softmax.differentiate(*tensors(features, table * 100, bias * 1000, targets), 1.0, by_word=True)
+    features, table, bias, targets = problem()
+    actual = full_softmax.differentiate(*tensors(features, table * 100, bias * 1000, targets), 1.0, by_word=True)
     expected = by_hand(features, table * 100, np.longdouble(bias * 1000), targets, 1.0)
-    for ours, wanted in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, np.float64(wanted), rtol=1e-4, atol=1e-2)
+    for ours, theirs in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(ours, np.float64(theirs), rtol=1e-4, atol=1e-2)
 
 
 OPTIONS = [{}, {"softmax": "tied"}, {"sampled_softmax": WORDS}, {"softmax": "tied", "sampled_softmax": WORDS + 9}]
@@ -77,12 +77,12 @@ def test_a_step_on_all_words_follows_the_plain_gradient(name, options):
     ids[:, 3] = ids[:, 2]  # words come again
     expected, before = gradients(model, ids), model.get_weights()
     logits = model(ids[:, :-1])
-    found = model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
+    metrics = model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
     for weight, b, gradient in zip(model.weights, before, expected, strict=True):
         np.testing.assert_allclose(b - weight.numpy(), tf.convert_to_tensor(gradient), atol=2e-6)
     losses = keras.losses.sparse_categorical_crossentropy(ids[:, 1:], logits, from_logits=True)
-    assert float(found["loss"]) == pytest.approx(float(tf.reduce_mean(tf.reduce_sum(losses, axis=1))), rel=1e-5)
-    assert float(found["perplexity"]) == pytest.approx(float(tf.exp(tf.reduce_mean(losses))), rel=1e-5)
+    assert float(metrics["loss"]) == pytest.approx(float(tf.reduce_mean(tf.reduce_sum(losses, axis=1))), rel=1e-5)
+    assert float(metrics["perplexity"]) == pytest.approx(float(tf.exp(tf.reduce_mean(losses))), rel=1e-5)
 
 
 @pytest.mark.parametrize("options", [{}, {"softmax": "tied"}], ids=str)
@@ -94,8 +94,8 @@ def test_in_half_precision_a_step_is_near_the_plain_one(options):
     expected = gradients(plain, ids)
     model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
     for weight, b, gradient in zip(model.weights, before, expected, strict=True):
-        wanted = tf.convert_to_tensor(gradient).numpy()
-        np.testing.assert_allclose(b - weight.numpy(), wanted, atol=0.06 * np.abs(wanted).max())
+        expected_step = tf.convert_to_tensor(gradient).numpy()
+        np.testing.assert_allclose(b - weight.numpy(), expected_step, atol=0.06 * np.abs(expected_step).max())
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_a_schedule_that_cannot_be_saved_trains():
     for each, rate in ((model, Halved()), (plain, 0.5)):
         each.compile(keras.optimizers.SGD(rate), WindowLoss())
         each.train_on_batch(tf.constant(ids[:, :-1]), ids[:, 1:])
-    for one, other in zip(model.get_weights(), plain.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    for ours, other in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, other, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:The model does not have any trainable weights")
@@ -141,8 +141,8 @@ def test_a_model_with_nothing_to_train_is_scored_by_fit():
     model.trainable, before = False, model.get_weights()
     history = model.fit(windows(ids, 10), verbose=0, shuffle=False).history
     assert history["perplexity"][0] == pytest.approx(perplexity_by_hand(model, ids), rel=1e-4)
-    for one, other in zip(model.get_weights(), before, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for ours, other in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours, other)
 
 
 def test_sample_weights_count():
@@ -151,8 +151,8 @@ def test_sample_weights_count():
     twin.set_weights(model.get_weights())
     model.train_on_batch(ids[:, :-1], ids[:, 1:], sample_weight=np.array([3.0, 0.0, 0.0]))
     twin.train_on_batch(ids[:1, :-1], ids[:1, 1:])
-    for one, other in zip(model.get_weights(), twin.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+    for ours, other in zip(model.get_weights(), twin.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, other, atol=1e-5)
 
 
 def test_frozen_weights_stay_and_the_others_follow():
@@ -181,12 +181,12 @@ def test_expected_counts_are_log_uniform_but_no_more_than_one():
 
 def test_a_word_is_drawn_as_often_as_is_expected():
     sampler, turns = WordSampler(200, 30), 2000
-    found = np.zeros(200)
+    counts = np.zeros(200)
     for turn in range(turns):  # every part of each stratum, once
         ids = sampler.draw(np.full(30, (turn + 0.5) / turns)).numpy()
         assert (np.diff(ids) >= 0).all()
-        found += np.bincount(ids, minlength=200)
-    np.testing.assert_allclose(found / turns, sampler.expected_counts, atol=2 / turns)
+        counts += np.bincount(ids, minlength=200)
+    np.testing.assert_allclose(counts / turns, sampler.expected_counts, atol=2 / turns)
 
 
 def test_words_of_another_order_are_drawn_by_their_ranks():
@@ -201,30 +201,30 @@ def test_words_of_another_order_are_drawn_by_their_ranks():
 
 
 def test_with_all_words_sampled_losses_and_gradients_are_those_of_all_words():
-    features, table, bias, targets = made()
-    given = tensors(features, table, bias, targets)
+    features, table, bias, targets = problem()
+    arguments = tensors(features, table, bias, targets)
     sampler = WordSampler(WORDS, WORDS)
     ids = sampler.draw(np.random.default_rng(0).random(WORDS))
     np.testing.assert_array_equal(ids, np.arange(WORDS))
     counts = sampler.log_counts(ids, tf.float32)
-    found = sampled_softmax.differentiate(*given, 0.25, ids, counts)
-    for ours, wanted in zip(found, by_hand(features, table, bias, targets, 0.25), strict=True):
-        np.testing.assert_allclose(tf.convert_to_tensor(ours), wanted, atol=1e-5)
+    actual = sampled_softmax.differentiate(*arguments, 0.25, ids, counts)
+    for ours, theirs in zip(actual, by_hand(features, table, bias, targets, 0.25), strict=True):
+        np.testing.assert_allclose(tf.convert_to_tensor(ours), theirs, atol=1e-5)
 
 
-def sampled(sampler, given, draws):
+def sampled(sampler, arguments, draws):
     """Losses of each draw, and the means of the gradients over all draws."""
     rng, losses, sums = np.random.default_rng(5), [], 0
     for _ in range(draws):
         ids = sampler.draw(rng.random(sampler.num_samples))
-        found = sampled_softmax.differentiate(*given, 1.0, ids, sampler.log_counts(ids, tf.float32))
-        losses.append(found.losses.numpy())
-        sums = sums + np.concatenate([np.ravel(tf.convert_to_tensor(x)) for x in found[1:]])
+        result = sampled_softmax.differentiate(*arguments, 1.0, ids, sampler.log_counts(ids, tf.float32))
+        losses.append(result.losses.numpy())
+        sums = sums + np.concatenate([np.ravel(tf.convert_to_tensor(x)) for x in result[1:]])
     return np.array(losses, np.float64), sums / draws
 
 
 def test_the_estimated_sum_over_all_words_is_right_on_average():
-    features, table, bias, targets = made(words=300)
+    features, table, bias, targets = problem(words=300)
     features = features / 3
     losses, _ = sampled(WordSampler(300, 40), tensors(features, table, bias, targets), draws=300)
     expected = np.exp(by_hand(features, table, bias, targets, 1.0)[0])[targets >= 0]  # Z / exp(s_target)
@@ -236,14 +236,14 @@ def test_the_estimated_sum_over_all_words_is_right_on_average():
 
 
 def test_losses_and_gradients_come_closer_with_larger_samples():
-    features, table, bias, targets = made(words=300)
-    given = tensors(features, table, bias, targets)
-    wanted, *gradient = by_hand(features, table, bias, targets, 1.0)
+    features, table, bias, targets = problem(words=300)
+    arguments = tensors(features, table, bias, targets)
+    exact_losses, *gradient = by_hand(features, table, bias, targets, 1.0)
     gradient = np.concatenate([np.ravel(x) for x in gradient])
     errors = []
     for size in (10, 60, 200, 300):
-        losses, mean = sampled(WordSampler(300, size), given, draws=60)
-        errors.append((np.abs(losses.mean(axis=0) - wanted).max(), np.abs(mean - gradient).max()))
+        losses, mean = sampled(WordSampler(300, size), arguments, draws=60)
+        errors.append((np.abs(losses.mean(axis=0) - exact_losses).max(), np.abs(mean - gradient).max()))
     for larger, smaller in itertools.pairwise(errors):
         assert smaller[0] < 0.6 * larger[0]
         assert smaller[1] < 0.8 * larger[1]
@@ -251,11 +251,11 @@ def test_losses_and_gradients_come_closer_with_larger_samples():
 
 
 def test_gradients_of_rows_add_up_word_by_word():
-    one = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([4, 1]), tf.constant([6, 1]))
+    slices = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([4, 1]), tf.constant([6, 1]))
     other = tf.IndexedSlices(tf.constant([[10.0], [20.0]]), tf.constant([1, 5]), tf.constant([6, 1]))
-    found = sampled_softmax.add_up(one, other)
-    assert sorted(found.indices.numpy()) == [1, 4, 5]
-    np.testing.assert_array_equal(tf.convert_to_tensor(found)[:, 0], [0, 12, 0, 0, 1, 20])
+    total = sampled_softmax.add_up(slices, other)
+    assert sorted(total.indices.numpy()) == [1, 4, 5]
+    np.testing.assert_array_equal(tf.convert_to_tensor(total)[:, 0], [0, 12, 0, 0, 1, 20])
 
 
 SAMPLED = [{"sampled_softmax": 6}, {"sampled_softmax": 6, "softmax": "tied"}]
@@ -330,25 +330,25 @@ def test_counts_of_other_words_are_refused(counts):
 
 
 def test_two_trainings_from_one_seed_are_the_same():
-    found = []
+    weights_of_runs = []
     for _ in range(2):
         keras.utils.set_random_seed(3)
         model = tiny("dense_lstm_lm", vocab_size=400, sampled_softmax=6)
         model.fit(windows(text(), 10), verbose=0, shuffle=False)
-        found.append(model.get_weights())
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
+        weights_of_runs.append(model.get_weights())
+    for first, other in zip(*weights_of_runs, strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_scores_are_products_with_rows_and_a_config_rebuilds_the_layer():
     layer = layers.WordScores(7, "normal", name="scores")
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
-    found = layer(x)
-    np.testing.assert_allclose(found, x @ layer.kernel.numpy().T, atol=1e-6)
+    scores = layer(x)
+    np.testing.assert_allclose(scores, x @ layer.kernel.numpy().T, atol=1e-6)
     again = layers.WordScores.from_config(json.loads(json.dumps(layer.get_config())))
     again.build(x.shape)
     again.set_weights(layer.get_weights())
-    np.testing.assert_allclose(again(x), found, atol=1e-6)
+    np.testing.assert_allclose(again(x), scores, atol=1e-6)
     assert layer.compute_output_shape((None, None, 4)) == (None, None, 7)
 
 

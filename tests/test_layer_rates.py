@@ -32,10 +32,10 @@ def trained(optimizer, in_graph=True):
     ids=lambda options: "-".join(options),
 )
 def test_each_weight_takes_the_steps_of_an_adam_with_its_own_rate(options):
-    found = trained(FusedAdam(RATE, **options))
+    weights = trained(FusedAdam(RATE, **options))
     for i, factor in enumerate(FACTORS):
-        np.testing.assert_allclose(found[i], trained(keras.optimizers.Adam(RATE * factor, **options))[i], atol=1e-5)
-    assert np.abs(found[1] - trained(keras.optimizers.Adam(RATE, **options))[1]).max() > 0.01
+        np.testing.assert_allclose(weights[i], trained(keras.optimizers.Adam(RATE * factor, **options))[i], atol=1e-5)
+    assert np.abs(weights[1] - trained(keras.optimizers.Adam(RATE, **options))[1]).max() > 0.01
 
 
 def test_a_rate_that_changes_in_training_is_still_multiplied():
@@ -44,9 +44,9 @@ def test_a_rate_that_changes_in_training_is_still_multiplied():
     optimizer.learning_rate = 0.01
     weights, before = optimizer._trainable_variables, [w.numpy() for w in optimizer._trainable_variables]
     optimizer.apply([tf.zeros_like(w) for w in before], weights)  # the moments go on
-    moved = [np.abs(w.numpy() - b).max() for w, b in zip(weights, before, strict=True)]
-    assert moved[0] > 0.001
-    assert max(moved) < 0.02
+    distances = [np.abs(w.numpy() - b).max() for w, b in zip(weights, before, strict=True)]
+    assert distances[0] > 0.001
+    assert max(distances) < 0.02
 
 
 def test_another_number_of_factors_than_of_weights_is_refused():
@@ -75,13 +75,13 @@ ORDERS = {
 @pytest.mark.parametrize("name", ORDERS)
 def test_layers_come_from_the_top_down_both_directions_together_and_words_last(name):
     model = harness.tiny(name)
-    found = weights_from_the_top(model)
-    assert len(found) == len(ORDERS[name])
-    for weights, part in zip(found, ORDERS[name], strict=True):
+    groups = weights_from_the_top(model)
+    assert len(groups) == len(ORDERS[name])
+    for weights, part in zip(groups, ORDERS[name], strict=True):
         assert any(part in weight.path for weight in weights)
         directions = {d for d in ("forward", "backward") for weight in weights if d in weight.path}
         assert len(directions) in (0, 2)
-    every = [id(weight) for weights in found for weight in weights]
+    every = [id(weight) for weights in groups for weight in weights]
     assert sorted(every) == sorted(map(id, model.trainable_variables))
 
 
@@ -94,8 +94,8 @@ def test_a_crf_and_the_logits_are_one_layer_and_what_is_beside_a_stack_goes_with
 
 
 def test_frozen_words_are_not_a_layer():
-    found = weights_from_the_top(harness.tiny("bilstm", trainable_embeddings=False))
-    assert len(found) == 2
+    groups = weights_from_the_top(harness.tiny("bilstm", trainable_embeddings=False))
+    assert len(groups) == 2
 
 
 def test_the_rate_of_a_layer_is_that_of_the_one_above_it_divided_by_the_decay():
@@ -107,8 +107,8 @@ def test_the_rate_of_a_layer_is_that_of_the_one_above_it_divided_by_the_decay():
     before = [[weight.numpy() for weight in weights] for weights in layers]
     model.train_on_batch(token_ids, harness.labels(9))
     for depth, weights in enumerate(layers):  # Adam's first step is as long as its rate
-        moved = max(np.abs(w.numpy() - b).max() for w, b in zip(weights, before[depth], strict=True))
-        assert moved == pytest.approx(0.01 / 2**depth, rel=0.02)
+        distance = max(np.abs(w.numpy() - b).max() for w, b in zip(weights, before[depth], strict=True))
+        assert distance == pytest.approx(0.01 / 2**depth, rel=0.02)
 
 
 def test_loss_scaling_of_half_precision_goes_on_around_the_new_optimiser():

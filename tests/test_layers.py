@@ -21,25 +21,25 @@ cases = pytest.mark.parametrize("case", harness.CASES, ids=lambda case: case.nam
 
 def test_every_public_layer_is_a_case_or_is_tested_in_a_file_of_its_own():
     public = {name for name in layers.__all__ if isinstance(getattr(layers, name), type)}
-    tried = {parent.__name__ for case in harness.CASES for parent in type(case.make()).__mro__}
-    assert public - tried == set(harness.ELSEWHERE)
+    parents = {parent.__name__ for case in harness.CASES for parent in type(case.make()).__mro__}
+    assert public - parents == set(harness.ELSEWHERE)
     for name, file in harness.ELSEWHERE.items():
         assert f"{name}(" in (ROOT / "tests" / file).read_text(), name
 
 
 @cases
 def test_values_equal_the_equations_in_numpy(case):
-    layer = harness.built(case)
+    layer = harness.new_layer(case)
     expected = harness.flat(case.oracle(harness.inputs(), harness.LENGTHS, layer.get_weights()))
-    found = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS))
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
+    outputs = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS))
+    assert len(outputs) == len(expected)
+    for ours, theirs in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 @cases
 def test_padding_never_changes_a_result(case):
-    layer = harness.built(case)
+    layer = harness.new_layer(case)
     x = harness.inputs()
     longer = np.concatenate([x, np.full((harness.BATCH, 4, harness.FEATURES), 9.0, np.float32)], axis=1)
     garbage = np.where(np.arange(harness.TIME)[None, :, None] < harness.LENGTHS[:, None, None], x, 1e6)
@@ -53,7 +53,7 @@ def test_padding_never_changes_a_result(case):
 
 @cases
 def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
-    layer = harness.built(case)
+    layer = harness.new_layer(case)
     x = harness.inputs()
     dirty = np.where(np.arange(harness.TIME)[None, :, None] < harness.LENGTHS[:, None, None], x, np.float32(np.nan))
     clean = np.nan_to_num(dirty)
@@ -75,12 +75,12 @@ def test_the_output_shape_is_known_before_the_weights_are_there(case):
     before = layer.compute_output_shape(shape)
     outputs = keras.tree.flatten(layer(harness.inputs()))
     before = before if isinstance(before, list) else [before]
-    assert [tuple(one) for one in before] == [tuple(output.shape) for output in outputs]
+    assert [tuple(each) for each in before] == [tuple(output.shape) for output in outputs]
 
 
 @cases
 def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
-    layer = harness.built(case)
+    layer = harness.new_layer(case)
     x = harness.inputs()
     together = harness.flat(layer(x, lengths=harness.LENGTHS))
     for b, n in enumerate(harness.LENGTHS):
@@ -92,7 +92,7 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
 
 @cases
 def test_a_mask_does_what_lengths_do(case):
-    layer = harness.built(case)
+    layer = harness.new_layer(case)
     mask = np.arange(harness.TIME) < harness.LENGTHS[:, None]
     by_lengths = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS))
     for ours, other in zip(by_lengths, harness.flat(layer(harness.inputs(), mask=mask)), strict=True):
@@ -108,7 +108,7 @@ def test_a_mask_does_what_lengths_do(case):
 def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
     exact = backends.BACKEND == "tensorflow"
     dtype, tolerance = ("float64", {"rtol": 1e-4, "atol": 1e-6}) if exact else ("float32", {"rtol": 0.02, "atol": 0.02})
-    layer = harness.built(case, dtype=dtype)
+    layer = harness.new_layer(case, dtype=dtype)
     x = harness.inputs().astype(dtype)
     loss = harness.loss(layer, x)
     for i, gradient in enumerate(loss.gradients()):
@@ -140,9 +140,9 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
     model = harness.model(case, **harness.kernel(case))
     symbolic, run = keras.tree.flatten(model.output), model
     if backends.BACKEND == "tensorflow":
-        run, known = harness.graph(model)
+        run, shapes = harness.graph(model)
         # What a layer says of its shape, and what a graph knows of it once other widths were traced.
-        assert [x.shape for x in symbolic] == known
+        assert [x.shape for x in symbolic] == shapes
     for batch, time in ((2, 3), (3, 7), (1, 1)):
         real = harness.flat(run([harness.inputs(batch=batch, time=time), np.full(batch, time, np.int32)]))
         for tensor, value in zip(symbolic, real, strict=True):
@@ -155,7 +155,7 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
 def test_half_precision_stays_near_float32(case, dtype):
     # One of the two runs in the portable kernel, the other in the harness's.
     loop = {"kernel": "portable"} if dtype == "mixed_float16" and "kernel" in case.make().get_config() else {}
-    full, half = harness.built(case, **loop), harness.built(case, dtype=dtype, **loop)
+    full, half = harness.new_layer(case, **loop), harness.new_layer(case, dtype=dtype, **loop)
     half.set_weights(full.get_weights())
     outputs = keras.tree.flatten(half(harness.inputs(), lengths=harness.LENGTHS))
     assert all(keras.backend.standardize_dtype(o.dtype) == dtype.removeprefix("mixed_") for o in outputs)

@@ -42,16 +42,16 @@ ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__", "dense_lstm_zoo.keras_
 
 def imported(module: str, anywhere: bool = True) -> set[str]:
     """The package's modules that a module imports, wherever in its text; a name that is none is its package's."""
-    found = set()
+    modules = set()
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     for node in ast.walk(tree) if anywhere else tree.body:
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names if name.name in MODULES}
+            modules |= {name.name for name in node.names if name.name in MODULES}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "dense_lstm_zoo":
             for name in node.names:
-                whole = f"{node.module}.{name.name}"
-                found.add(whole if whole in MODULES else node.module)
-    return found - {module}
+                member = f"{node.module}.{name.name}"
+                modules.add(member if member in MODULES else node.module)
+    return modules - {module}
 
 
 def test_no_module_imports_itself_by_a_detour():
@@ -75,9 +75,9 @@ def test_every_file_has_a_room():
 def test_imports_point_downwards():
     for module in MODULES.keys() - ABOVE_ALL:
         for other in imported(module) - {"dense_lstm_zoo"}:
-            here, there = floor(module), floor(other)
-            assert there <= here, f"{module} imports {other}, above it"
-            assert here != there or room(module) == room(other), f"{module} imports {other}, beside it"
+            own_floor, other_floor = floor(module), floor(other)
+            assert other_floor <= own_floor, f"{module} imports {other}, above it"
+            assert own_floor != other_floor or room(module) == room(other), f"{module} imports {other}, beside it"
 
 
 def task_names(module: str) -> set[str]:
@@ -103,11 +103,13 @@ def task_names(module: str) -> set[str]:
 def test_only_a_task_itself_names_it():
     """Other files ask the ``Task``: a new one costs a folder and a line in ``tasks/``."""
     exempt = {*TASKS, "tasks", "interfaces"}
-    named = {module: task_names(module) for module in MODULES if module in ABOVE_ALL or room(module) not in exempt}
+    names_of_tasks = {
+        module: task_names(module) for module in MODULES if module in ABOVE_ALL or room(module) not in exempt
+    }
     for module in (module for module in MODULES if module not in ABOVE_ALL and room(module) in TASKS):
         own = next(task for task in tasks.every() if task.package.rpartition(".")[2] == room(module))
-        named[module] = task_names(module) - {own.name, own.package, own.job, own.bundle}
-    assert {module: names for module, names in named.items() if names and module not in NAME_TASKS} == {}
+        names_of_tasks[module] = task_names(module) - {own.name, own.package, own.job, own.bundle}
+    assert {module: names for module, names in names_of_tasks.items() if names and module not in NAME_TASKS} == {}
 
 
 def test_the_runtime_knows_nothing_of_the_zoo_that_depends_on_it():
@@ -133,15 +135,15 @@ def test_every_task_has_the_same_files(folder):
 
 def test_every_task_is_what_its_name_says():
     for name in tasks.names():
-        found = tasks.find(name)
-        assert found.name == name
-        assert found.package.rpartition(".")[2] in TASKS
-        assert found.bundle_class.task is found
-        assert {option.name for option in found.options} <= set(tasks.every_option())
+        task = tasks.find(name)
+        assert task.name == name
+        assert task.package.rpartition(".")[2] in TASKS
+        assert task.bundle_class.task is task
+        assert {option.name for option in task.options} <= set(tasks.every_option())
 
 
 def test_one_import_registers_every_class_that_keras_may_save():
-    there = {
+    modules = {
         module
         for module, path in MODULES.items()
         if "@keras.saving.register_keras_serializable" in path.read_text(encoding="utf-8")
@@ -152,5 +154,5 @@ def test_one_import_registers_every_class_that_keras_may_save():
             reached.add(module)
             # What a function imports later is not registered; this module's own imports stand under a condition.
             todo += imported(module, anywhere=module == "dense_lstm_zoo.keras_classes") - {"dense_lstm_zoo"}
-    assert len(there) > 20
-    assert there <= reached
+    assert len(modules) > 20
+    assert modules <= reached

@@ -86,12 +86,12 @@ def test_a_licensed_corpus_that_is_not_here_says_where_to_put_it(folder, name, n
     for act in (zoo.load_corpus, zoo.fetch):
         with pytest.raises(FileNotFoundError) as caught:
             act(name)
-        told = str(caught.value)
-        assert f"is not in {folder / name} and {folder.parent / 'cache' / 'dense_lstm_zoo' / name}" in told
-        assert f"({folder / name} holds catalog.txt)" in told
-        assert "It is licensed, so it cannot be downloaded" in told
-        assert f"({number})" in told
-        assert re.search(rf"as in \$DENSE_LSTM_ZOO_DATA/{name}/\S+/00/wsj_0001\.\w+\.$", told)
+        message = str(caught.value)
+        assert f"is not in {folder / name} and {folder.parent / 'cache' / 'dense_lstm_zoo' / name}" in message
+        assert f"({folder / name} holds catalog.txt)" in message
+        assert "It is licensed, so it cannot be downloaded" in message
+        assert f"({number})" in message
+        assert re.search(rf"as in \$DENSE_LSTM_ZOO_DATA/{name}/\S+/00/wsj_0001\.\w+\.$", message)
     assert main(["fetch", name]) == 2
     assert number in capsys.readouterr().err
     assert main(["list", "corpora", name]) == 0
@@ -113,9 +113,9 @@ def test_fewer_sentences_than_published_are_told(folder, monkeypatch):
     lay_out(folder / "ccgbank", "auto")
     with pytest.warns(
         UserWarning, match=r"ccgbank: train has 40 sentences, published are 39,604; scores may not"
-    ) as told:
+    ) as warnings_:
         zoo.load_corpus("ccgbank")
-    assert len(told) == 1
+    assert len(warnings_) == 1
     monkeypatch.setitem(licensed.CCGBANK.__dict__, "sentences", {"auto": {"train": 40, "test": 2}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

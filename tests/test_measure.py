@@ -24,15 +24,15 @@ class Model:
     """Predicts on a clock of its own: a batch that is new takes ten seconds more."""
 
     def __init__(self, seconds):
-        self.now, self.seconds, self.seen, self.calls = 0.0, iter(seconds), set(), []
+        self.now, self.seconds, self.warm_batches, self.calls = 0.0, iter(seconds), set(), []
 
     def clock(self):
         return self.now
 
     def predict(self, texts):
         self.calls.append(tuple(texts))
-        self.now += next(self.seconds) if tuple(texts) in self.seen else 10.0
-        self.seen.add(tuple(texts))
+        self.now += next(self.seconds) if tuple(texts) in self.warm_batches else 10.0
+        self.warm_batches.add(tuple(texts))
 
 
 def test_percentiles_are_of_the_calls_behind_the_warm_up():
@@ -87,20 +87,20 @@ def exports(tmp_path_factory, saved_bundle):
 
 @pytest.mark.parametrize("name", ["dc_bilstm", "dense_lstm_lm", "gated_skip_tagger"])
 def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exports, saved_bundle):
-    texts, loaded = ["the film was n't good .", "it was very long"], zoo.load(saved_bundle(name))
+    texts, bundle_in_memory = ["the film was n't good .", "it was very long"], zoo.load(saved_bundle(name))
     bundle, export = served.load_bundle(str(saved_bundle(name))), served.load_export(str(exports[name]))
     assert (bundle.model, export.model) == (name, "")
-    assert bundle.task == export.task == loaded.task.name
+    assert bundle.task == export.task == bundle_in_memory.task.name
     one_by_one, served_at_once = bundle.predict(texts), export.predict(texts)
     if name == "dc_bilstm":
-        labels = [prediction.label for prediction in loaded.predict(texts)]
+        labels = [prediction.label for prediction in bundle_in_memory.predict(texts)]
         assert [answer.label for answer in one_by_one] == labels == [x.decode() for x in served_at_once["label"]]
     elif name == "dense_lstm_lm":
-        perplexities = [score.perplexity for score in loaded.score(texts)]
+        perplexities = [score.perplexity for score in bundle_in_memory.score(texts)]
         np.testing.assert_allclose([answer.perplexity for answer in one_by_one], perplexities, rtol=1e-4)
         np.testing.assert_allclose(served_at_once["perplexity"], perplexities, rtol=1e-4)
     else:
-        tags = [tag for sentence in loaded.predict(texts) for tag in sentence.tags]
+        tags = [tag for sentence in bundle_in_memory.predict(texts) for tag in sentence.tags]
         assert [tag for answer in one_by_one for tag in answer.tags] == tags
         rows = zip(served_at_once["tags"], served_at_once["row_lengths"], strict=True)
         assert [tag.decode() for row, length in rows for tag in row[:length]] == tags
@@ -181,10 +181,10 @@ def test_ctrl_c_ends_the_worker(monkeypatch):
 def test_fresh_processes_measure_a_bundle_and_its_export(exports, saved_bundle, tmp_path):
     output = tmp_path / "costs.csv"
     runs = [str(saved_bundle("dc_bilstm")), str(exports["dc_bilstm"])]
-    broken = tmp_path / "broken"
-    shutil.copytree(exports["dc_bilstm"], broken)
-    (broken / "saved_model.pb").write_bytes(b"no graph")
-    command = [sys.executable, "-m", "dense_lstm_zoo", "measure", runs[0], str(broken), runs[1], "--repeats", "5"]
+    damaged = tmp_path / "broken"
+    shutil.copytree(exports["dc_bilstm"], damaged)
+    (damaged / "saved_model.pb").write_bytes(b"no graph")
+    command = [sys.executable, "-m", "dense_lstm_zoo", "measure", runs[0], str(damaged), runs[1], "--repeats", "5"]
     run = subprocess.run([*command, "--output", str(output)], capture_output=True, text=True)
     assert run.returncode == 1
     assert run.stderr.startswith("error: broken: ")
@@ -208,18 +208,18 @@ def test_fresh_processes_measure_a_bundle_and_its_export(exports, saved_bundle, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_the_worker_ends_with_the_command(how, saved_bundle):
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_the_worker_ends_with_the_command(signal_number, saved_bundle):
     arguments = ["measure", str(saved_bundle("dc_bilstm")), "--repeats", "100000"]
     command = [sys.executable, "-m", "dense_lstm_zoo", *arguments]
     command = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{command.pid}/task/{command.pid}/children")
     child = _wait_for(lambda: children.read_text().split())[0]
     time.sleep(3)  # into its imports
-    command.send_signal(how)  # to the command alone; a terminal's Ctrl-C reaches both
+    command.send_signal(signal_number)  # to the command alone; a terminal's Ctrl-C reaches both
     _, err = command.communicate(timeout=120)
     _wait_for(lambda: not Path(f"/proc/{child}").exists())
-    if how == signal.SIGINT:
+    if signal_number == signal.SIGINT:
         assert (command.returncode, err) == (130, "\ninterrupted\n")
 
 

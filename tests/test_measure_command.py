@@ -132,14 +132,14 @@ def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(
     status, out, err = run_command(capsys, *answers, "--output", output, "--repeats", "7")
     assert status == 1
     assert err == "error: di_bilstm: out of memory\n"
-    first, *_, tops, bottoms, one, failure, other = out.splitlines()
+    first, *_, tops, bottoms, row_of_bundle, failure, other = out.splitlines()
     assert first.startswith("1,000 texts of the demo corpus, 15 words on average; ")
     assert ", 1 core, load average " in first
-    assert len({len(line) for line in (tops, bottoms, one, failure, other)}) == 1
+    assert len({len(line) for line in (tops, bottoms, row_of_bundle, failure, other)}) == 1
     assert " ".join(tops.split()) == "start import load first 1 text 32 texts 200 texts peak model disk"
     assert bottoms.split()[:5] == ["run", "s", "s", "s", "ms"]
-    assert one.split()[:5] == ["dc_bilstm", "7.31", "5.1", "0.46", "1,701"]
-    assert one.split()[-4:-1] == ["19,531", "957", "166"]
+    assert row_of_bundle.split()[:5] == ["dc_bilstm", "7.31", "5.1", "0.46", "1,701"]
+    assert row_of_bundle.split()[-4:-1] == ["19,531", "957", "166"]
     assert failure.split()[1:] == ["-"] * 14
     with output.open(newline="") as file:
         rows_of_file = list(csv.DictReader(file))

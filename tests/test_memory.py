@@ -17,10 +17,10 @@ def alive():
     """How many objects of the large kinds live, by kind."""
     gc.collect()
     kinds = (Bundle, keras.Model, keras.Variable, keras.optimizers.Optimizer, tf.Graph)
-    found = collections.Counter()
+    counts = collections.Counter()
     for thing in gc.get_objects():
-        found.update(kind.__name__ for kind in kinds if issubclass(type(thing), kind))
-    return found
+        counts.update(kind.__name__ for kind in kinds if issubclass(type(thing), kind))
+    return counts
 
 
 def differentiate(name):

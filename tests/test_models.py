@@ -92,15 +92,15 @@ def test_the_softmax_of_every_classifier_reads_what_embed_returns(case):
 def test_every_trainable_weight_gets_a_gradient_and_the_same_from_every_kernel(case):
     model, x, _ = fed(case)
     y = harness.targets(case.task, harness.ids())
-    found = {}
-    for kernel in kernels.runnable() if not case.chosen else ["native"]:
+    results = {}
+    for kernel in kernels.runnable() if not case.options else ["native"]:
         with harness.running(model, kernel):
-            found[kernel] = values_and_gradients(model, x, y)
-    logits, gradients = found["native"]
+            results[kernel] = values_and_gradients(model, x, y)
+    logits, gradients = results["native"]
     for weight, gradient in zip(model.trainable_weights, gradients, strict=True):
         assert np.abs(gradient).max() > 1e-7, weight.path
-    for kernel, (others, theirs) in found.items():
-        np.testing.assert_allclose(others, logits, atol=1e-5, err_msg=kernel)
+    for kernel, (other_logits, theirs) in results.items():
+        np.testing.assert_allclose(other_logits, logits, atol=1e-5, err_msg=kernel)
         for weight, a, b in zip(model.trainable_weights, theirs, gradients, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5, err_msg=f"{kernel}: {weight.path}")
 
@@ -116,8 +116,8 @@ def test_fit_learns_a_handful_of_rows_by_every_trainable_weight_and_leaves_the_o
     again = tf.nest.map_structure(lambda rows: np.concatenate([rows] * 200), (x, y))  # 200 epochs would take seconds
     model.fit(*again, batch_size=9, shuffle=False, verbose=0)
     assert len(traced) == 1  # a trace that makes variables is done a second time, which takes seconds
-    found = np.asarray(model(x)).argmax(axis=-1)
-    assert (found == y)[y >= 0].all()
+    predictions = np.asarray(model(x)).argmax(axis=-1)
+    assert (predictions == y)[y >= 0].all()
     changed = {w.path for w in model.weights if not np.array_equal(before[w.path], w.numpy())}
     assert changed == {w.path for w in model.trainable_weights}
     frozen = [w for w in model.non_trainable_weights if "frozen_table" in w.path]
@@ -171,7 +171,7 @@ def test_a_saved_model_is_the_same(case, tmp_path):
         np.testing.assert_allclose(again(x), model(x), atol=1e-6)
         model.run_eagerly = again.run_eagerly = True  # two traces would take longer than all the rest
         y = harness.targets(case.task, harness.ids())
-        scores = [one.evaluate(x, y, verbose=0, return_dict=True) for one in (again, model)]
+        scores = [network.evaluate(x, y, verbose=0, return_dict=True) for network in (again, model)]
     assert scores[0] == pytest.approx(scores[1], rel=1e-5)
 
 
@@ -204,9 +204,9 @@ print("same:", len(expected.files))
 @harness.cases
 def test_the_kernel_of_every_recurrent_layer_is_told(case):
     with harness.running(harness.shared(case), "compiled"):
-        told = zoo.describe(harness.shared(case)).kernels
-    assert set(told.values()) <= {"compiled: asked for"}
-    assert told or case.name == "cnn_mc"
+        kernels_by_layer = zoo.describe(harness.shared(case)).kernels
+    assert set(kernels_by_layer.values()) <= {"compiled: asked for"}
+    assert kernels_by_layer or case.name == "cnn_mc"
 
 
 @harness.cases

@@ -40,8 +40,8 @@ class Page(html.parser.HTMLParser):
         self.text.append(data)
 
 
-def read(shown):
-    page = Page(shown._repr_html_() if not isinstance(shown, str) else shown)
+def page_of(output):
+    page = Page(output._repr_html_() if not isinstance(output, str) else output)
     assert set(page.tags) <= {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "span", "br", "small"}
     return page
 
@@ -55,7 +55,7 @@ def read(shown):
     ],
 )
 def test_answers_are_a_table_in_which_every_text_is_only_text(answer, header, cells):
-    page = read(Answers([answer] * 2))
+    page = page_of(Answers([answer] * 2))
     assert page.tags.count("tr") == 3
     if header:
         assert page.text[: len(header)] == header
@@ -64,38 +64,38 @@ def test_answers_are_a_table_in_which_every_text_is_only_text(answer, header, ce
 
 
 def test_answers_are_a_list_and_long_ones_are_cut():
-    found = Answers(Prediction("word " * 1000, str(i), 0.5, {}) for i in range(150))
-    assert found == list(found)
-    assert isinstance(found, list)
-    page = read(found)
+    answers = Answers(Prediction("word " * 1000, str(i), 0.5, {}) for i in range(150))
+    assert answers == list(answers)
+    assert isinstance(answers, list)
+    page = page_of(answers)
     assert page.tags.count("tr") == 101
     assert "50 more rows are not shown." in page.text
     assert max(map(len, page.text)) <= 300
-    assert read(Answers()).tags.count("tr") == 1
+    assert page_of(Answers()).tags.count("tr") == 1
 
 
 def test_predictions_of_every_task_are_answers():
     texts = ["the film was good", ""]
     for model, method in (("lstm", "predict"), ("bilstm_tagger", "predict"), ("stacked_lstm_lm", "score")):
-        found = getattr(bundle(model), method)(texts)
-        assert isinstance(found, Answers), model
-        assert read(found).tags.count("tr") == 3
+        answers = getattr(bundle(model), method)(texts)
+        assert isinstance(answers, Answers), model
+        assert page_of(answers).tags.count("tr") == 3
 
 
 def test_a_bundle_is_a_card_with_its_name_task_scores_and_sizes():
-    made = bundle("lstm")
-    made.labels = [EVIL, "no", "yes"]
-    assert "none" in read(made).text
-    made.metrics = {"test_accuracy": 0.9, "test_texts": 1200, "dev_accuracy": None}
-    text = " ".join(read(made).text)
+    new_bundle = bundle("lstm")
+    new_bundle.labels = [EVIL, "no", "yes"]
+    assert "none" in page_of(new_bundle).text
+    new_bundle.metrics = {"test_accuracy": 0.9, "test_texts": 1200, "dev_accuracy": None}
+    text = " ".join(page_of(new_bundle).text)
     assert text.startswith("lstm task classification trained on none test accuracy 0.9000 (1,200 texts) labels")
     assert "<script>" in text
-    assert f"parameters {made.model.count_params():,}" in text
-    assert "labels" not in read(bundle("stacked_lstm_lm")).text
+    assert f"parameters {new_bundle.model.count_params():,}" in text
+    assert "labels" not in page_of(bundle("stacked_lstm_lm")).text
 
 
 def test_an_explanation_is_shaded_words_with_their_numbers():
-    found = SimpleNamespace(
+    explanation = SimpleNamespace(
         label="<b>",
         probability=0.875,
         tokens=["good", EVIL, "bad", "odd"],
@@ -103,20 +103,20 @@ def test_an_explanation_is_shaded_words_with_their_numbers():
         layers=["layer 1"],
         shares=np.array([[0.5], [0.25], [0.25], [0.0]]),
     )
-    shown = notebook.explanation(found)
-    page = read(shown)
+    markup = notebook.explanation(explanation)
+    page = page_of(markup)
     assert page.text[:2] == ["<b>", " 0.8750"]
     for number in ("+0.500", "+0.000", "\N{MINUS SIGN}0.250", "0.50", "0.25"):
         assert number in page.text
     assert "<script>alert('x')</script> & \"q\" \\x1b[31m" in page.text
-    strengths = [float(x) for x in re.findall(r"rgba\(\d+,\d+,\d+,([\d.]+)\)", shown)]
+    strengths = [float(x) for x in re.findall(r"rgba\(\d+,\d+,\d+,([\d.]+)\)", markup)]
     assert strengths == [0.6, 0.3, 0.3, 0.15, 0.15]  # half and all of the largest saliency; the shares
 
 
 def test_a_classifier_s_explanation_shows_itself():
-    shown = bundle("di_bilstm").explain("the film was good")
-    page = read(shown)
-    for word in (*shown.tokens, *shown.layers, "saliency"):
+    explanation = bundle("di_bilstm").explain("the film was good")
+    page = page_of(explanation)
+    for word in (*explanation.tokens, *explanation.layers, "saliency"):
         assert word in page.text
 
 

@@ -15,19 +15,19 @@ MACHINE = re.compile(r"/(home|root|tmp|work|Users|var|opt|usr)/|site-packages")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 
 
-def shown(cell):
+def outputs_of(cell):
     """What a cell shows: kind, words with a # for each number, the numbers; streams that were cut are joined."""
-    found = []
+    outputs = []
     for output in cell.get("outputs", []):
         if output.get("name") == "stderr":
             continue
         kind = (output["output_type"], output.get("name"), tuple(sorted(output.get("data", {}))))
         text = output.get("text") or output.get("data", {}).get("text/plain", "")
-        if found and output["output_type"] == "stream" and found[-1][0] == kind:
-            found[-1] = (kind, found[-1][1] + text, found[-1][2])
+        if outputs and output["output_type"] == "stream" and outputs[-1][0] == kind:
+            outputs[-1] = (kind, outputs[-1][1] + text, outputs[-1][2])
         else:
-            found.append((kind, text, output.get("data", {})))
-    return found
+            outputs.append((kind, text, output.get("data", {})))
+    return outputs
 
 
 def close(ours, theirs):
@@ -54,28 +54,28 @@ def form(text, data):
     return [table.count(tag) for tag in ("<tr", "<th", "<td")] if table else text.count("\n")
 
 
-def differences(cell, stored):
+def differences(cell, committed):
     """Return what a cell says that is not what is stored of it, in a few words each."""
-    ours, theirs = shown(cell), shown(stored)
+    ours, theirs = outputs_of(cell), outputs_of(committed)
     if [kind for kind, *_ in ours] != [kind for kind, *_ in theirs]:
         return [f"outputs {[kind for kind, *_ in ours]}, stored {[kind for kind, *_ in theirs]}"]
-    found = []
+    messages = []
     for (_, text, data), (_, stored_text, stored_data) in zip(ours, theirs, strict=True):
         if "image/png" in data:
             pairs = zip(size(data["image/png"]), size(stored_data["image/png"]), strict=True)
             if not all(math.isclose(a, b, rel_tol=0.1) for a, b in pairs):
-                found.append("a picture of another size")
-        if "learned" in stored.metadata.get("tags", ()):
+                messages.append("a picture of another size")
+        if "learned" in committed.metadata.get("tags", ()):
             if form(text, data) != form(stored_text, stored_data):
-                found.append(f"another form: {text!r}, stored {stored_text!r}")
+                messages.append(f"another form: {text!r}, stored {stored_text!r}")
             continue
         words, stored_words = (NUMBER.sub("#", " ".join(t.split())) for t in (text, stored_text))
         if words != stored_words:
-            found.append(f"{words!r}, stored {stored_words!r}")
+            messages.append(f"{words!r}, stored {stored_words!r}")
             continue
         numbers = zip(NUMBER.findall(text), NUMBER.findall(stored_text), strict=True)
-        found += [f"{a}, stored {b}" for a, b in numbers if not close(a, b)]
-    return found
+        messages += [f"{a}, stored {b}" for a, b in numbers if not close(a, b)]
+    return messages
 
 
 @pytest.mark.slow
@@ -88,13 +88,15 @@ def test_a_notebook_runs_and_says_what_is_committed(path, tmp_path, monkeypatch)
     spec = importlib.util.spec_from_file_location("execute", FOLDER / "execute.py")
     execute = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(execute)
-    stored = nbformat.read(path, as_version=4)
+    committed = nbformat.read(path, as_version=4)
     fresh = execute.run(path, tmp_path)
     assert execute.complaints(fresh) == []
-    cells = zip(fresh.cells, stored.cells, strict=True)
-    found = {i: told for i, (cell, kept) in enumerate(cells) if (told := differences(cell, kept))}
-    assert not found
-    for text in (text for cell in fresh.cells for _, text, _ in shown(cell)):
+    cells = zip(fresh.cells, committed.cells, strict=True)
+    all_differences = {
+        i: messages for i, (cell, committed_cell) in enumerate(cells) if (messages := differences(cell, committed_cell))
+    }
+    assert not all_differences
+    for text in (text for cell in fresh.cells for _, text, _ in outputs_of(cell)):
         assert not MACHINE.search(text)
         assert "Warning" not in text
 
@@ -107,7 +109,7 @@ def test_notebooks_are_committed_with_their_outputs_and_name_no_path_of_a_machin
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         assert any("image/png" in output.get("data", {}) for output in outputs)
         assert not [output for output in outputs if output["output_type"] == "error" or output.get("name") == "stderr"]
-        for text in (text for cell in notebook.cells for _, text, _ in shown(cell)):
+        for text in (text for cell in notebook.cells for _, text, _ in outputs_of(cell)):
             assert not MACHINE.search(text)
             assert "Warning" not in text
 
@@ -115,21 +117,21 @@ def test_notebooks_are_committed_with_their_outputs_and_name_no_path_of_a_machin
 def change(notebook, old, new):
     """A copy of a notebook's cells in which ``old``, an expression, is replaced in one output, and what it matched."""
     cells = copy.deepcopy(notebook.cells)
-    (cell,) = (cell for cell in cells if any(re.search(old, text) for _, text, _ in shown(cell)))
-    found = []
+    (cell,) = (cell for cell in cells if any(re.search(old, text) for _, text, _ in outputs_of(cell)))
+    old_words = []
     for output in cell.outputs:
         for holder, key in ((output, "text"), (output.get("data", {}), "text/plain")):
             if key in holder:
-                found += re.findall(old, holder[key])
+                old_words += re.findall(old, holder[key])
                 holder[key] = re.sub(old, new, holder[key])
-    return cells, found[0]
+    return cells, old_words[0]
 
 
 SCORE = r"(?<=test_accuracy )( +)(0\.\d+)"  # of the first model in the table of scores
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("4,000 train", "4,001 train", "4,001, stored 4,000"),
         ("negative, positive", "negative, neutral", "neutral"),
@@ -139,21 +141,21 @@ SCORE = r"(?<=test_accuracy )( +)(0\.\d+)"  # of the first model in the table of
         (r"expected calibration error 0\.\d+", "two\nlines", "another form"),
     ],
 )
-def test_a_cell_that_says_something_else_is_noticed(old, new, told):
+def test_a_cell_that_says_something_else_is_noticed(old, new, message):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     cells, _ = change(notebook, old, new)
-    found = [told for pair in zip(cells, notebook.cells, strict=True) for told in differences(*pair)]
-    if told is None:
-        assert found == []
+    messages = [text for pair in zip(cells, notebook.cells, strict=True) for text in differences(*pair)]
+    if message is None:
+        assert messages == []
     else:
-        assert told in " ".join(found)
+        assert message in " ".join(messages)
 
 
 @pytest.mark.parametrize(("off", "noticed"), [(0.037, True), (0.007, False)])
 def test_a_score_may_differ_a_little_but_not_more(off, noticed):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
-    cells, (_, score) = change(notebook, SCORE, lambda found: f"{found[1]}{float(found[2]) - off:.3f}")
-    found = [told for pair in zip(cells, notebook.cells, strict=True) for told in differences(*pair)]
-    assert found == ([f"{float(score) - off:.3f}, stored {score}"] if noticed else [])
+    cells, (_, score) = change(notebook, SCORE, lambda match: f"{match[1]}{float(match[2]) - off:.3f}")
+    messages = [text for pair in zip(cells, notebook.cells, strict=True) for text in differences(*pair)]
+    assert messages == ([f"{float(score) - off:.3f}, stored {score}"] if noticed else [])

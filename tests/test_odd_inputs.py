@@ -31,9 +31,9 @@ LAYERS = {
 def test_integers_are_read_as_numbers_and_masks_and_lengths_must_fit(name):
     layer = LAYERS[name]()
     expected = layer(COUNTS.astype("float32"))
-    found = layer(COUNTS)
-    assert found.dtype == expected.dtype == "float32"
-    np.testing.assert_array_equal(found, expected)
+    outputs = layer(COUNTS)
+    assert outputs.dtype == expected.dtype == "float32"
+    np.testing.assert_array_equal(outputs, expected)
     np.testing.assert_array_equal(layer(COUNTS > 0), layer((COUNTS > 0).astype("float32")))
     lengths = np.array([3, 2])
     np.testing.assert_array_equal(layer(COUNTS, lengths=lengths[:, None]), layer(COUNTS, lengths=lengths))
@@ -63,21 +63,21 @@ def test_a_mask_with_more_steps_than_a_graph_knows_of_counts_no_more_than_there_
 def test_lengths_of_keras_inputs_with_one_column_are_lengths():
     inputs, lengths = keras.Input((None, 4)), keras.Input((1,), dtype="int32")
     model = keras.Model([inputs, lengths], layers.MaskedPooling()(inputs, lengths=lengths))
-    found = model.predict([COUNTS, np.array([[3], [2]])], verbose=0)
-    np.testing.assert_allclose(found, [COUNTS[0].mean(axis=0), COUNTS[1, :2].mean(axis=0)])
+    outputs = model.predict([COUNTS, np.array([[3], [2]])], verbose=0)
+    np.testing.assert_allclose(outputs, [COUNTS[0].mean(axis=0), COUNTS[1, :2].mean(axis=0)])
 
 
 @pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
 def test_a_state_has_a_row_for_each_input_or_one_for_all(kernel):
-    layer, one = layers.BiLSTM(3, kernel=kernel), np.linspace(-1, 1, 6, dtype="float32")[None]
+    layer, row = layers.BiLSTM(3, kernel=kernel), np.linspace(-1, 1, 6, dtype="float32")[None]
     x = np.ones((5, 3, 4), "float32")
-    expected = layer(x, initial_state=[np.repeat(one, 5, axis=0), np.repeat(-one, 5, axis=0)])
-    np.testing.assert_array_equal(layer(x, initial_state=[one, -one]), expected)
+    expected = layer(x, initial_state=[np.repeat(row, 5, axis=0), np.repeat(-row, 5, axis=0)])
+    np.testing.assert_array_equal(layer(x, initial_state=[row, -row]), expected)
     for rows in (2, 7):
-        many = np.repeat(one, rows, axis=0)
+        many = np.repeat(row, rows, axis=0)
         with pytest.raises(ValueError, match=f"initial_state must have 5 rows, as the inputs have, .* it has {rows}"):
             layer(x, initial_state=[many, many])
-    for wrong in ([one], [one, one[:, :3]], [one] * 4, one):
+    for wrong in ([row], [row, row[:, :3]], [row] * 4, row):
         with pytest.raises(ValueError, match=r"initial_state needs 2 tensors|Every state must be \(batch, units\)"):
             layer(x, initial_state=wrong)
 
@@ -96,8 +96,8 @@ def test_masks_reach_tags_and_scores():
 @pytest.mark.parametrize("layer", [layers.DynamicSelfAttention(3), layers.CRF(4), layers.BiLSTM(3)])
 def test_layers_can_be_distributed_over_time(layer):
     x = np.random.default_rng(1).normal(size=(2, 3, 5, 4)).astype("float32")
-    found = keras.layers.TimeDistributed(layer)(keras.Input((3, 5, 4)))
-    model = keras.Model(found._keras_history.operation.input, found)
+    outputs = keras.layers.TimeDistributed(layer)(keras.Input((3, 5, 4)))
+    model = keras.Model(outputs._keras_history.operation.input, outputs)
     np.testing.assert_allclose(model.predict(x, verbose=0)[:, 1], layer(x[:, 1]), atol=1e-6)
 
 

@@ -14,7 +14,7 @@ from tests import model_harness as harness
 from tests.onnx_harness import every_node, graph_of, session
 
 CLASSIFIERS = [case for case in harness.CHOICES if case.task == "classification"]
-PLAIN = [case for case in CLASSIFIERS if not case.chosen]
+PLAIN = [case for case in CLASSIFIERS if not case.options]
 # Layers whose weights are large enough to be rounded, with few words.
 WIDE = {
     "vocab_size": 60,
@@ -76,27 +76,29 @@ def test_the_graph_of_a_bundle_gives_logits_probabilities_and_vectors_also_of_an
     inputs = bundle.text_to_ids.padded(["the film was very long", "qwerty", ""])
     expected = bundle.model(inputs).numpy()
     vectors = bundle.embed(["the film was very long", "qwerty", ""])
-    given = {key: ids.numpy() for key, ids in inputs.items()}
+    feeds = {key: ids.numpy() for key, ids in inputs.items()}
     if shared_words:
-        ids = given.pop("token_ids")
-        given["lengths"] = (ids > 0).sum(axis=1).astype(np.int32)
+        ids = feeds.pop("token_ids")
+        feeds["lengths"] = (ids > 0).sum(axis=1).astype(np.int32)
         for layer in ("embedding", "static_embedding")[: 2 if name == "cnn_mc" else 1]:
-            given[layer] = bundle.model.get_layer(layer).get_matrix()[ids]
-    probabilities, logits, found = run.run(["probabilities", "logits", "vectors"], given)
+            feeds[layer] = bundle.model.get_layer(layer).get_matrix()[ids]
+    probabilities, logits, actual_vectors = run.run(["probabilities", "logits", "vectors"], feeds)
     np.testing.assert_allclose(logits, expected, atol=2e-6)
     powers = np.exp(expected / 0.5)
     np.testing.assert_allclose(probabilities, powers / powers.sum(axis=1, keepdims=True), atol=2e-6)
-    np.testing.assert_allclose(found, vectors, atol=2e-6)
-    empty = run.run(["probabilities", "logits", "vectors"], {key: values[:0] for key, values in given.items()})
-    assert [one.shape for one in empty] == [(0, *one.shape[1:]) for one in (probabilities, logits, found)]
+    np.testing.assert_allclose(actual_vectors, vectors, atol=2e-6)
+    empty = run.run(["probabilities", "logits", "vectors"], {key: values[:0] for key, values in feeds.items()})
+    assert [array.shape for array in empty] == [
+        (0, *array.shape[1:]) for array in (probabilities, logits, actual_vectors)
+    ]
 
 
 @pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
 def test_a_graph_has_core_operators_alone(case):
-    made = shared(case)
-    assert [(opset.domain, opset.version) for opset in made.opset_import] == [("", OPSET)]
-    assert {node.domain for node in every_node(made.graph)} == {""}
-    assert not made.functions
+    proto = shared(case)
+    assert [(opset.domain, opset.version) for opset in proto.opset_import] == [("", OPSET)]
+    assert {node.domain for node in every_node(proto.graph)} == {""}
+    assert not proto.functions
 
 
 @functools.cache
@@ -111,10 +113,10 @@ def wide(case: harness.Case) -> keras.Model:
 def rounded_logits(model: keras.Model, weights: str) -> tuple[np.ndarray, np.ndarray]:
     """The logits of the graph with such weights, and of the Keras model."""
     inputs = fed(model, harness.given_lengths(harness.LENGTHS))
-    made = graph_of(model, weights)
+    proto = graph_of(model, weights)
     smaller = {"float16": onnx.TensorProto.FLOAT16, "int8": onnx.TensorProto.INT8}[weights]
-    assert smaller in {tensor.data_type for tensor in made.graph.initializer}
-    return session(made).run(None, inputs)[0], in_keras(model, inputs)
+    assert smaller in {tensor.data_type for tensor in proto.graph.initializer}
+    return session(proto).run(None, inputs)[0], in_keras(model, inputs)
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
@@ -122,8 +124,8 @@ def test_smaller_weights_change_a_classifiers_logits_by_their_rounding_alone(cas
     model = wide(case)
     # A weight is off by at most 2^-11 of itself, or by 1/254 of the largest beside it: a few times the others.
     for weights, share in (("float16", 2e-3), ("int8", 5e-2)):
-        found, expected = rounded_logits(model, weights)
-        assert 0 < np.abs(found - expected).max() < share * np.abs(expected).max(), weights
+        logits, expected = rounded_logits(model, weights)
+        assert 0 < np.abs(logits - expected).max() < share * np.abs(expected).max(), weights
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
@@ -137,8 +139,8 @@ def test_weights_that_the_smaller_type_holds_change_nothing(case):
     try:
         for weights, values in exact.items():
             model.set_weights(values)
-            found, expected = rounded_logits(model, weights)
-            np.testing.assert_allclose(found, expected, atol=1e-5)
+            logits, expected = rounded_logits(model, weights)
+            np.testing.assert_allclose(logits, expected, atol=1e-5)
     finally:
         model.set_weights(before)
 

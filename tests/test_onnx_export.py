@@ -22,10 +22,10 @@ from tests.preset_harness import with_vectors, write_table
 TEXTS = ["The film was n't good, but long!", "", "nothing known"]
 
 
-def quietly_saved(one, path):
+def quietly_saved(model, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it has no scores
-        return one.save(path)
+        return model.save(path)
 
 
 @pytest.fixture(scope="module")
@@ -64,26 +64,28 @@ def test_a_language_model_is_two_graphs_over_one_file_of_weights(tmp_path):
 def test_a_large_table_of_words_stands_in_a_file_of_its_own(tmp_path, monkeypatch):
     from dense_lstm_zoo.exports.onnx import folder as folders
 
-    one = bundle("bilstm", embedding_dim=7)
-    expected = one.probabilities(TEXTS)
-    monkeypatch.setattr(folders, "_LARGE", 7 * one.vocabulary.size)
-    folder = one.export(tmp_path / "out", format="onnx")
-    matrix = one.network.get_layer("embedding").get_matrix()
+    new_bundle = bundle("bilstm", embedding_dim=7)
+    expected = new_bundle.probabilities(TEXTS)
+    monkeypatch.setattr(folders, "_LARGE", 7 * new_bundle.vocabulary.size)
+    folder = new_bundle.export(tmp_path / "out", format="onnx")
+    matrix = new_bundle.network.get_layer("embedding").get_matrix()
     assert (folder / "weights.bin").read_bytes().startswith(matrix.tobytes())
-    found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    probabilities = [[p.probabilities[label] for label in new_bundle.labels] for p in Predictor(folder).predict(TEXTS)]
+    np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     (folder / "weights.bin").write_bytes(bytes((folder / "weights.bin").stat().st_size))
     with pytest.raises(ExportError, match=r"weights\.bin has been changed or damaged"):
         Predictor(folder)
 
 
 def test_smaller_weights_make_a_smaller_file_and_nearly_the_same_answers(tmp_path):
-    one = bundle("bilstm", units=64, embedding_dim=40)
-    expected, sizes = one.probabilities(TEXTS), []
+    new_bundle = bundle("bilstm", units=64, embedding_dim=40)
+    expected, sizes = new_bundle.probabilities(TEXTS), []
     for weights, tolerance in {"float32": 1e-5, "float16": 2e-3, "int8": 2e-2}.items():
-        folder = one.export(tmp_path / weights, format="onnx", weights=weights)
-        found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
-        np.testing.assert_allclose(found, expected, atol=tolerance)
+        folder = new_bundle.export(tmp_path / weights, format="onnx", weights=weights)
+        probabilities = [
+            [p.probabilities[label] for label in new_bundle.labels] for p in Predictor(folder).predict(TEXTS)
+        ]
+        np.testing.assert_allclose(probabilities, expected, atol=tolerance)
         sizes.append((folder / "model.onnx").stat().st_size)
     assert sizes[1] < 0.6 * sizes[0]
     assert sizes[2] < 0.4 * sizes[0]
@@ -92,35 +94,37 @@ def test_smaller_weights_make_a_smaller_file_and_nearly_the_same_answers(tmp_pat
 def test_shared_words_are_left_out_and_looked_up_in_the_table(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
     table = write_table(tmp_path / "presets")
-    one = bundle("cnn_mc", embedding_dim=table.dim, trainable_embeddings=False)
-    for layer in [layer for layer in one.network.layers if layer.name.endswith("embedding")]:
+    new_bundle = bundle("cnn_mc", embedding_dim=table.dim, trainable_embeddings=False)
+    for layer in [layer for layer in new_bundle.network.layers if layer.name.endswith("embedding")]:
         matrix = layer.get_matrix()
-        for i, word in enumerate(one.vocabulary.words, start=2):
+        for i, word in enumerate(new_bundle.vocabulary.words, start=2):
             if word in table:
                 matrix[i] = table.vectors([word])[0]
         layer.set_matrix(matrix)
-    folder = one.export(tmp_path / "shared", format="onnx", shared_words=True)
-    inputs = [one.name for one in onnx.load(folder / "model.onnx").graph.input]
+    folder = new_bundle.export(tmp_path / "shared", format="onnx", shared_words=True)
+    inputs = [value.name for value in onnx.load(folder / "model.onnx").graph.input]
     assert sorted(inputs) == ["embedding", "lengths", "static_embedding"]
     own = np.load(folder / "own_words_0.npy")
     assert own.dtype == np.float32
-    known = sum(word in table for word in one.vocabulary.words)
-    assert 0 < known == one.vocabulary.size - len(own)
-    found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
-    np.testing.assert_allclose(found, one.probabilities(TEXTS), atol=1e-5)
+    num_shared = sum(word in table for word in new_bundle.vocabulary.words)
+    assert 0 < num_shared == new_bundle.vocabulary.size - len(own)
+    probabilities = [[p.probabilities[label] for label in new_bundle.labels] for p in Predictor(folder).predict(TEXTS)]
+    np.testing.assert_allclose(probabilities, new_bundle.probabilities(TEXTS), atol=1e-5)
 
 
 def test_own_words_are_in_float16_where_that_changes_none(tmp_path, presets):
     table = write_table(presets)
     exact = with_vectors(table)
     rounded = zoo.load(exact.save_to_preset(tmp_path / "preset", dtype="float16", shared_words=True))
-    for one, name in ((exact, "float32"), (rounded, "float16")):
-        folder = one.export(tmp_path / name, format="onnx", shared_words=True)
-        own, matrix = np.load(folder / "own_words_0.npy"), one.network.get_layer("embedding").get_matrix()
+    for new_bundle, name in ((exact, "float32"), (rounded, "float16")):
+        folder = new_bundle.export(tmp_path / name, format="onnx", shared_words=True)
+        own, matrix = np.load(folder / "own_words_0.npy"), new_bundle.network.get_layer("embedding").get_matrix()
         assert (own.dtype, len(own)) == (name, sum(word not in table for word in WORDS) + 3)
         assert np.isin(own, matrix).all()
-        found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
-        np.testing.assert_allclose(found, one.probabilities(TEXTS), atol=1e-5)
+        probabilities = [
+            [p.probabilities[label] for label in new_bundle.labels] for p in Predictor(folder).predict(TEXTS)
+        ]
+        np.testing.assert_allclose(probabilities, new_bundle.probabilities(TEXTS), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -139,50 +143,50 @@ def test_wrong_options_are_refused_before_anything_is_written(run, tmp_path, opt
 
 
 def test_without_the_package_onnx_the_error_says_how_to_get_it(run, tmp_path, monkeypatch):
-    one = zoo.load(run)
+    loaded_bundle = zoo.load(run)
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install \./dense_lstm_zoo_runtime '\.\[onnx\]'"):
-        one.export(tmp_path / "out", format="onnx")
+        loaded_bundle.export(tmp_path / "out", format="onnx")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_there_is_replaced_only_if_asked(run, tmp_path):
-    one = zoo.load(run)
-    folder = one.export(tmp_path / "out", format="onnx")
+    loaded_bundle = zoo.load(run)
+    folder = loaded_bundle.export(tmp_path / "out", format="onnx")
     (folder / "mine.txt").write_text("mine")
     with pytest.raises(FileExistsError):
-        one.export(folder, format="onnx")
+        loaded_bundle.export(folder, format="onnx")
     with pytest.raises(FileExistsError, match=r"also holds 'mine\.txt', which an export does not have"):
-        one.export(folder, format="onnx", overwrite=True)
+        loaded_bundle.export(folder, format="onnx", overwrite=True)
     assert (folder / "mine.txt").is_file()
     (folder / "mine.txt").unlink()
-    one.export(folder, format="onnx", overwrite=True)
+    loaded_bundle.export(folder, format="onnx", overwrite=True)
 
 
 def test_a_layer_without_an_onnx_form_is_named_and_nothing_is_left(tmp_path, monkeypatch):
     from dense_lstm_zoo.exports.onnx import walk
 
-    one = bundle("bilstm")
+    new_bundle = bundle("bilstm")
     monkeypatch.delitem(walk.CONVERTERS, "BiLSTM")
     with pytest.raises(ValueError, match=r"'bilstm_1' \(BiLSTM\) has no ONNX form here"):
-        one.export(tmp_path / "out", format="onnx")
+        new_bundle.export(tmp_path / "out", format="onnx")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_card_that_fails_is_only_a_warning(run, tmp_path, monkeypatch):
-    one = zoo.load(run)
+    loaded_bundle = zoo.load(run)
     monkeypatch.setattr(cards, "model_card", lambda *_: 1 / 0)
     with pytest.warns(UserWarning, match=r"lacks README\.md \(ZeroDivisionError"):
-        folder = one.export(tmp_path / "out", format="onnx")
+        folder = loaded_bundle.export(tmp_path / "out", format="onnx")
     assert Predictor(folder).predict(TEXTS)
 
 
 def test_what_has_changed_since_it_was_saved_is_not_taken_for_the_saved_bundle(run):
-    one = zoo.load(run)
-    assert one.saved_as == hashlib.sha256((run / "manifest.json").read_bytes()).hexdigest()
-    one.metrics["temperature"] = 2.0
-    assert one.saved_as is None
+    loaded_bundle = zoo.load(run)
+    assert loaded_bundle.saved_as == hashlib.sha256((run / "manifest.json").read_bytes()).hexdigest()
+    loaded_bundle.metrics["temperature"] = 2.0
+    assert loaded_bundle.saved_as is None
     other = zoo.load(run)
     other.model.get_layer("logits").bias.assign([1.0, 2.0, 3.0])
     assert other.saved_as is None
@@ -200,7 +204,7 @@ class TestOnTheCommandLine:
         assert status == 0
         assert err == f"using {run / 'onnx'} (ONNX, float32 weights)\n"
         expected = zoo.load(run).predict(TEXTS)
-        assert [line.split("\t")[0] for line in out.splitlines()] == [one.label for one in expected]
+        assert [line.split("\t")[0] for line in out.splitlines()] == [prediction.label for prediction in expected]
 
     def test_an_export_of_another_bundle_is_not_used(self, tmp_path, capsys):
         path = quietly_saved(bundle("lstm"), tmp_path / "one")
@@ -238,19 +242,19 @@ class TestOnTheCommandLine:
         assert (status, out.splitlines()[0].split(",")[:3]) == (0, ["text", "id", "label"])
 
     def test_an_export_reads_the_columns_that_training_read(self, tmp_path, capsys):
-        one, file = bundle("bilstm_tagger"), tmp_path / "in.conll"
-        one.config["training"]["columns"] = {"token_column": 1, "tag_column": 0, "separator": "|"}
-        one.export(tmp_path / "export", format="onnx")
+        new_bundle, file = bundle("bilstm_tagger"), tmp_path / "in.conll"
+        new_bundle.config["training"]["columns"] = {"token_column": 1, "tag_column": 0, "separator": "|"}
+        new_bundle.export(tmp_path / "export", format="onnx")
         file.write_text("X|the film\nY|was\n", encoding="utf-8")
-        first, second = one.predict([["the film", "was"]])[0].tags
+        first, second = new_bundle.predict([["the film", "was"]])[0].tags
         expected = f"X|the film|{first}\nY|was|{second}\n\n"
-        told = ["predict", tmp_path / "export", "--file", file]
-        assert output_of(capsys, *told) == (0, expected, "")
+        arguments = ["predict", tmp_path / "export", "--file", file]
+        assert output_of(capsys, *arguments) == (0, expected, "")
         file.write_text("the film\tX\nwas\tY\n", encoding="utf-8")
-        status, out, _ = output_of(capsys, *told, "--token-column", "0", "--separator", "\\t")
+        status, out, _ = output_of(capsys, *arguments, "--token-column", "0", "--separator", "\\t")
         assert (status, out) == (0, f"the film\tX\t{first}\nwas\tY\t{second}\n\n")
         status, out, _ = output_of(
-            capsys, *told, "--separator", "\t", "--output", tmp_path / "out.conllu", "--token-column=0"
+            capsys, *arguments, "--separator", "\t", "--output", tmp_path / "out.conllu", "--token-column=0"
         )
         rows = [line.split("\t") for line in (tmp_path / "out.conllu").read_text(encoding="utf-8").splitlines()[1:3]]
         assert [(row[1], row[4], len(row)) for row in rows] == [("the film", first, 10), ("was", second, 10)]

@@ -25,15 +25,15 @@ CASES = [
 EOS = 14  # of the harness's words
 
 
-def made(case):
+def random_bundle(case):
     """A bundle whose weights are large enough for anything to show."""
-    found = bundle_harness.bundle(case.name, **dict(case.chosen))
+    new_bundle = bundle_harness.bundle(case.name, **dict(case.options))
     rng = np.random.default_rng(7)
-    found.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in found.model.get_weights()])
-    return found
+    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
+    return new_bundle
 
 
-def written(folder, bundle, weights="float32"):
+def write_graphs(folder, bundle, weights="float32"):
     """The graphs as files with one file of weights beside them, which is returned."""
     beside = WeightsFile()
     for name, graph in graphs(bundle, weights=weights).items():
@@ -52,8 +52,8 @@ def session(path):
 def run(model, ids, states):
     """What a graph makes of ids and states: log probabilities, the next states."""
     names = [tensor.name for tensor in model.get_inputs()]
-    found = model.run(None, dict(zip(names, [ids, *states], strict=True)))
-    return found[0], found[1:]
+    outputs = model.run(None, dict(zip(names, [ids, *states], strict=True)))
+    return outputs[0], outputs[1:]
 
 
 def random_ids(batch, time, seed=0):
@@ -79,8 +79,8 @@ def in_float32(bundle):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_language_model_gives_the_same_log_probabilities_with_carried_states(case, tmp_path):
-    bundle = made(case)
-    written(tmp_path, bundle)
+    bundle = random_bundle(case)
+    write_graphs(tmp_path, bundle)
     step, score = session(tmp_path / "model.onnx"), session(tmp_path / "score.onnx")
     model = in_float32(bundle)
     for batch, sizes in ((3, (4, 1, 7)), (1, (1, 2))):
@@ -91,25 +91,25 @@ def test_every_language_model_gives_the_same_log_probabilities_with_carried_stat
         start = 0
         for size in sizes:
             window = ids[:, start : start + size + 1]
-            found, stepped = run(step, window[:, :-1], stepped)
-            np.testing.assert_allclose(found, expected[:, start : start + size], atol=1e-5)
-            found, scored = run(score, window, scored)
+            actual, stepped = run(step, window[:, :-1], stepped)
+            np.testing.assert_allclose(actual, expected[:, start : start + size], atol=1e-5)
+            actual, scored = run(score, window, scored)
             own = np.take_along_axis(expected[:, start : start + size], window[:, 1:, None], axis=2)
-            np.testing.assert_allclose(found, own[:, :, 0], atol=1e-5)
+            np.testing.assert_allclose(actual, own[:, :, 0], atol=1e-5)
             start += size
         for states in (stepped, scored):
-            for state, there in zip(states, final, strict=True):
-                np.testing.assert_allclose(state, there, atol=1e-5)
+            for state, final_state in zip(states, final, strict=True):
+                np.testing.assert_allclose(state, final_state, atol=1e-5)
 
 
 def test_a_score_is_that_of_the_bundle(tmp_path):
-    bundle = made(Case("dense_lstm_lm", TIED))
-    written(tmp_path, bundle)
+    bundle = random_bundle(Case("dense_lstm_lm", TIED))
+    write_graphs(tmp_path, bundle)
     words = bundle.vocabulary.words
     ids = np.array([[EOS, *map(words.index, ("the", "film", "was", "<unk>", "good")), EOS]], np.int32)
-    found, _ = run(session(tmp_path / "score.onnx"), ids, zeros(bundle.model, 1))
+    log_probabilities, _ = run(session(tmp_path / "score.onnx"), ids, zeros(bundle.model, 1))
     (expected,) = bundle.score(["the film was quaint good"])
-    assert found.sum() == pytest.approx(expected.log_probability, abs=1e-5)
+    assert log_probabilities.sum() == pytest.approx(expected.log_probability, abs=1e-5)
 
 
 def test_inputs_and_outputs_have_the_names_types_and_sizes_of_the_format():
@@ -135,12 +135,12 @@ def test_inputs_and_outputs_have_the_names_types_and_sizes_of_the_format():
     assert [t.name for t in step.input][1:] == names
 
 
-@pytest.mark.parametrize("chosen", [{}, {"cell": "gru"}, {"cell": "simple_rnn"}, {"softmax": "tied"}], ids=str)
-def test_the_graphs_are_made_of_core_operators_alone(chosen):
-    for graph in graphs(bundle_harness.bundle("dense_lstm_lm", **chosen)).values():
-        made = graph.model("graph")
-        assert {node.domain for node in made.graph.node} == {""}
-        assert [opset.domain for opset in made.opset_import] == [""]
+@pytest.mark.parametrize("arguments", [{}, {"cell": "gru"}, {"cell": "simple_rnn"}, {"softmax": "tied"}], ids=str)
+def test_the_graphs_are_made_of_core_operators_alone(arguments):
+    for graph in graphs(bundle_harness.bundle("dense_lstm_lm", **arguments)).values():
+        proto = graph.model("graph")
+        assert {node.domain for node in proto.graph.node} == {""}
+        assert [opset.domain for opset in proto.opset_import] == [""]
 
 
 @pytest.mark.parametrize("softmax", ["full", "tied"])
@@ -154,35 +154,37 @@ def test_a_score_holds_its_logits_once_and_reads_a_tied_table_as_it_is_stored(so
 
 
 def test_likelihoods_of_very_large_logits_do_not_overflow(tmp_path):
-    bundle = made(Case("stacked_lstm_lm"))
+    bundle = random_bundle(Case("stacked_lstm_lm"))
     bundle.network.get_layer("logits").bias.assign(np.linspace(-2000, 2000, 16))
-    written(tmp_path, bundle)
+    write_graphs(tmp_path, bundle)
     ids = random_ids(2, 5)
     states = zeros(bundle.model, 2)
     expected = log_softmax(bundle.network([ids[:, :-1], *states])[0])
-    found, _ = run(session(tmp_path / "model.onnx"), ids[:, :-1], states)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-3)
-    found, _ = run(session(tmp_path / "score.onnx"), ids, states)
-    np.testing.assert_allclose(found, np.take_along_axis(expected, ids[:, 1:, None], 2)[..., 0], rtol=1e-5, atol=1e-3)
+    actual, _ = run(session(tmp_path / "model.onnx"), ids[:, :-1], states)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-3)
+    actual, _ = run(session(tmp_path / "score.onnx"), ids, states)
+    np.testing.assert_allclose(actual, np.take_along_axis(expected, ids[:, 1:, None], 2)[..., 0], rtol=1e-5, atol=1e-3)
 
 
-def large(**chosen):
+def large(**arguments):
     """A bundle whose table and softmax are large enough to lie in the file of weights."""
-    return made(Case("dense_lstm_lm", (("embedding_dim", 80), ("units", 40), ("num_layers", 1), *chosen.items())))
+    return random_bundle(
+        Case("dense_lstm_lm", (("embedding_dim", 80), ("units", 40), ("num_layers", 1), *arguments.items()))
+    )
 
 
 @pytest.mark.parametrize("softmax", ["full", "tied"])
 def test_both_graphs_read_one_copy_of_each_large_weight(softmax, tmp_path):
     bundle = large(softmax=softmax)
     sizes = [w.size for w in bundle.model.get_weights()]
-    kept = [size for size in sizes if size >= 1024]
-    assert len(kept) == 4  # the words, two kernels, and the softmax or the projection
-    beside = written(tmp_path, bundle)
-    assert 4 * sum(kept) <= beside.stat().st_size < 4 * sum(kept) + 64 * len(kept)
+    large_sizes = [size for size in sizes if size >= 1024]
+    assert len(large_sizes) == 4  # the words, two kernels, and the softmax or the projection
+    beside = write_graphs(tmp_path, bundle)
+    assert 4 * sum(large_sizes) <= beside.stat().st_size < 4 * sum(large_sizes) + 64 * len(large_sizes)
     for name in ("model.onnx", "score.onnx"):
         assert (tmp_path / name).stat().st_size < 4 * sum(sizes) / 2
         graph = onnx.load(tmp_path / name, load_external_data=False).graph
-        assert sum(t.data_location == onnx.TensorProto.EXTERNAL for t in graph.initializer) == len(kept)
+        assert sum(t.data_location == onnx.TensorProto.EXTERNAL for t in graph.initializer) == len(large_sizes)
         session(tmp_path / name)
 
 
@@ -201,16 +203,18 @@ def rounded(weight, weights):
 @pytest.mark.parametrize(("weights", "bytes_each"), [("float16", 2), ("int8", 1)])
 def test_smaller_weights_make_a_smaller_file_and_are_rounded_but_once(softmax, weights, bytes_each, tmp_path):
     bundle = large(softmax=softmax)
-    kept = [w.size for w in bundle.model.get_weights() if w.size >= 1024]
-    beside = written(tmp_path, bundle, weights)
-    assert bytes_each * sum(kept) <= beside.stat().st_size < bytes_each * sum(kept) + 64 * len(kept)
+    large_sizes = [w.size for w in bundle.model.get_weights() if w.size >= 1024]
+    beside = write_graphs(tmp_path, bundle, weights)
+    assert (
+        bytes_each * sum(large_sizes) <= beside.stat().st_size < bytes_each * sum(large_sizes) + 64 * len(large_sizes)
+    )
     bundle.model.set_weights([rounded(w, weights) for w in bundle.model.weights])
     ids, states = random_ids(2, 6), zeros(bundle.model, 2)
     expected = log_softmax(bundle.network([ids[:, :-1], *states])[0])
-    found, _ = run(session(tmp_path / "model.onnx"), ids[:, :-1], states)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
-    found, _ = run(session(tmp_path / "score.onnx"), ids, states)
-    np.testing.assert_allclose(found, np.take_along_axis(expected, ids[:, 1:, None], axis=2)[..., 0], atol=1e-4)
+    actual, _ = run(session(tmp_path / "model.onnx"), ids[:, :-1], states)
+    np.testing.assert_allclose(actual, expected, atol=1e-4)
+    actual, _ = run(session(tmp_path / "score.onnx"), ids, states)
+    np.testing.assert_allclose(actual, np.take_along_axis(expected, ids[:, 1:, None], axis=2)[..., 0], atol=1e-4)
 
 
 @pytest.mark.parametrize("weights", ["float16", "int8"])
@@ -219,9 +223,9 @@ def test_biases_stay_in_float32_however_long_they_are(weights):
     model = keras.Model(inputs, Bias("ones")(RecurrentStack(1, 1100, cell="simple_rnn")(inputs)))
     graph = Graph(weights)
     trace(graph, model, {"features": graph.input("features", "float32", ("b", "t", 8))})
-    stored = {array.size: array.dtype for array in graph.arrays.values() if array.size >= 1100}
+    dtypes = {array.size: array.dtype for array in graph.arrays.values() if array.size >= 1100}
     small = np.dtype(weights)
-    assert stored == {8 * 1100: small, 1100 * 1100: small, 2 * 1100: np.float32, 1100: np.float32}
+    assert dtypes == {8 * 1100: small, 1100 * 1100: small, 2 * 1100: np.float32, 1100: np.float32}
 
 
 def test_a_language_model_shares_no_words_and_takes_only_known_weights():
@@ -242,26 +246,28 @@ def test_a_stack_in_another_model_starts_from_zeros_and_returns_what_is_asked(ce
     for i, value in enumerate(trace(graph, model, {"features": graph.input("features", "float32", ("b", "t", 4))})):
         graph.output(value, f"out_{i}", "float32", [f"{i}_{axis}" for axis in range(len(value.shape))])
     x = np.random.default_rng(0).normal(size=(3, 5, 4)).astype(np.float32)
-    made = onnxruntime.InferenceSession(graph.model("stack").SerializeToString(), providers=["CPUExecutionProvider"])
-    found = made.run(None, {"features": x})
+    run_session = onnxruntime.InferenceSession(
+        graph.model("stack").SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    outputs = run_session.run(None, {"features": x})
     expected = model(x)
-    for output, there in zip(found, expected if isinstance(expected, list) else [expected], strict=True):
-        np.testing.assert_allclose(output, there, atol=1e-6)
+    for output, theirs in zip(outputs, expected if isinstance(expected, list) else [expected], strict=True):
+        np.testing.assert_allclose(output, theirs, atol=1e-6)
 
 
 def test_a_stack_over_padded_rows_is_refused():
     inputs, lengths = keras.Input((None, 4), name="features"), keras.Input((), dtype="int32", name="lengths")
     model = keras.Model([inputs, lengths], RecurrentStack(1, 4)(inputs, lengths=lengths))
     graph = Graph()
-    given = {"features": graph.input("features", "float32", ("b", "t", 4))}
+    tensors = {"features": graph.input("features", "float32", ("b", "t", 4))}
     with pytest.raises(ValueError, match="padded rows has no ONNX form here; leave lengths out"):
-        trace(graph, model, {**given, "lengths": graph.input("lengths", "int32", ("b",))})
+        trace(graph, model, {**tensors, "lengths": graph.input("lengths", "int32", ("b",))})
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "score.onnx"])
 def test_a_batch_without_texts_has_no_log_probabilities(name, tmp_path):
-    bundle = made(CASES[0])
-    written(tmp_path, bundle)
-    found, states = run(session(tmp_path / name), random_ids(0, 4), zeros(bundle.model, 0))
-    assert found.shape[:2] == ((0, 4) if name == "model.onnx" else (0, 3))
+    bundle = random_bundle(CASES[0])
+    write_graphs(tmp_path, bundle)
+    outputs, states = run(session(tmp_path / name), random_ids(0, 4), zeros(bundle.model, 0))
+    assert outputs.shape[:2] == ((0, 4) if name == "model.onnx" else (0, 3))
     assert {state.shape[0] for state in states} == {0}

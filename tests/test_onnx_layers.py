@@ -35,17 +35,17 @@ LAYERS = [
 
 @pytest.mark.parametrize("case", LAYERS, ids=lambda case: case.name)
 def test_the_graph_of_a_layer_has_the_values_of_its_oracle(case):
-    layer = layer_harness.built(case)
+    layer = layer_harness.new_layer(case)
     x, lengths = keras.Input((None, layer_harness.FEATURES), name="x"), keras.Input((), dtype="int32", name="lengths")
     run = session(graph_of(keras.Model([x, lengths], layer(x, lengths=lengths))))
-    for given, values in (
+    for row_lengths, values in (
         (layer_harness.LENGTHS, layer_harness.inputs()),
         (np.array([11, 2], np.int32), layer_harness.inputs(1, batch=2, time=13)),
     ):
-        expected = layer_harness.flat(case.oracle(values, given, layer.get_weights()))
-        found = run.run(None, {"x": values, "lengths": given})
-        for a, b in zip(found, expected, strict=True):  # states past a row's length are not read
-            np.testing.assert_allclose(harness.real_part(a, given), harness.real_part(b, given), atol=1e-5)
+        expected = layer_harness.flat(case.oracle(values, row_lengths, layer.get_weights()))
+        outputs = run.run(None, {"x": values, "lengths": row_lengths})
+        for a, b in zip(outputs, expected, strict=True):  # states past a row's length are not read
+            np.testing.assert_allclose(harness.real_part(a, row_lengths), harness.real_part(b, row_lengths), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_the_graph_of_an_interaction_takes_lower_layers_of_different_widths(opti
         layer.iterations,
         layer.weighting == "constant",
     )
-    given = {f"states_{j}": values for j, values in enumerate([*lower, top])}
-    found = session(graph_of(model)).run(None, {**given, "lengths": layer_harness.LENGTHS})[0]
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    feeds = {f"states_{j}": values for j, values in enumerate([*lower, top])}
+    pooled = session(graph_of(model)).run(None, {**feeds, "lengths": layer_harness.LENGTHS})[0]
+    np.testing.assert_allclose(pooled, expected, atol=1e-5)
 
 
 def characters(sizes: tuple[int, ...], depth: int) -> tuple[keras.layers.Layer, onnx.ModelProto]:
@@ -93,15 +93,15 @@ def characters(sizes: tuple[int, ...], depth: int) -> tuple[keras.layers.Layer, 
 
 def spelled(*lengths: int, seed: int = 0) -> np.ndarray:
     """Words of these lengths, (1, words, 24)."""
-    drawn = np.random.default_rng(seed).integers(1, 9, (1, len(lengths), 24))
-    return np.where(np.arange(24) < np.asarray(lengths)[:, None], drawn, 0).astype(np.int32)
+    character_ids = np.random.default_rng(seed).integers(1, 9, (1, len(lengths), 24))
+    return np.where(np.arange(24) < np.asarray(lengths)[:, None], character_ids, 0).astype(np.int32)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("sizes", [(5,), (2, 3), (3, 4, 5)], ids=str)
 def test_the_graph_of_character_convolutions_pads_words_shorter_than_a_window_as_the_layer_does(sizes, depth):
-    layer, made = characters(sizes, depth)
-    run = session(made)
+    layer, proto = characters(sizes, depth)
+    run = session(proto)
     for lengths in (range(25), (1,), (0,), (3, 3, 1, 0)):
         ids = spelled(*lengths)
         np.testing.assert_allclose(run.run(None, {"char_ids": ids})[0], layer(ids), atol=1e-5)
@@ -112,15 +112,15 @@ def test_the_graph_of_character_convolutions_pads_words_shorter_than_a_window_as
 
 
 def test_the_graph_of_character_convolutions_reads_each_distinct_word_once_up_to_the_longest():
-    layer, made = characters((3,), 1)
-    (convolution,) = [node for node in made.graph.node if node.op_type == "Conv"]
-    made.graph.output.append(onnx.helper.make_tensor_value_info(convolution.input[0], onnx.TensorProto.FLOAT, None))
+    layer, proto = characters((3,), 1)
+    (convolution,) = [node for node in proto.graph.node if node.op_type == "Conv"]
+    proto.graph.output.append(onnx.helper.make_tensor_value_info(convolution.input[0], onnx.TensorProto.FLOAT, None))
     words = spelled(7, 2, 4)[0]
     ids = words[np.arange(10_000) % 3][None]
-    found, read = session(made).run(None, {"char_ids": ids})
-    assert read.shape == (4, 3, 7)  # with a word of padding
-    np.testing.assert_allclose(found[:, :3], layer(ids[:, :3]), atol=1e-5)
-    np.testing.assert_array_equal(found, found[:, np.arange(10_000) % 3])
+    features, distinct = session(proto).run(None, {"char_ids": ids})
+    assert distinct.shape == (4, 3, 7)  # with a word of padding
+    np.testing.assert_allclose(features[:, :3], layer(ids[:, :3]), atol=1e-5)
+    np.testing.assert_array_equal(features, features[:, np.arange(10_000) % 3])
 
 
 def test_a_layer_without_a_form_is_refused_by_name_with_those_that_have_one():
@@ -130,7 +130,7 @@ def test_a_layer_without_a_form_is_refused_by_name_with_those_that_have_one():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda x, n: layers.LSTM(3, return_sequences=False)(x, lengths=n), "returns its sequence"),
         (lambda x, n: layers.BiLSTM(3, return_state=True)(x, lengths=n)[0], "returns its sequence"),
@@ -139,9 +139,9 @@ def test_a_layer_without_a_form_is_refused_by_name_with_those_that_have_one():
         (lambda x, n: x[..., ::2], r"Only x\[\.\.\., start:stop\]"),
     ],
 )
-def test_what_a_form_does_not_cover_is_refused(make, said):
+def test_what_a_form_does_not_cover_is_refused(make, message):
     x, lengths = keras.Input((None, 4), name="x"), keras.Input((), dtype="int32", name="lengths")
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         graph_of(keras.Model([x, lengths], make(x, lengths)))
 
 

@@ -32,12 +32,12 @@ BATCHES = [((6, 4, 3, 1, 0), 6), ((3, 5, 0), 11), ((1,), 1), ((0,), 1), ((500, 1
 
 
 @functools.cache
-def made(case, dtype=None):
+def random_bundle(case, dtype=None):
     """A bundle whose weights are large enough for anything to show; no test changes it."""
-    found = bundle_harness.bundle(case.name, **dict(case.chosen), kernel="native", dtype=dtype)
+    new_bundle = bundle_harness.bundle(case.name, **dict(case.options), kernel="native", dtype=dtype)
     rng = np.random.default_rng(7)
-    found.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in found.model.get_weights()])
-    return found
+    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
+    return new_bundle
 
 
 def session(model):
@@ -47,29 +47,29 @@ def session(model):
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def written(bundle, **options):
+def only_graph(bundle, **options):
     """The only graph of a tagger."""
-    found = graphs(bundle, **options)
-    assert list(found) == ["model.onnx"]
-    return found["model.onnx"].model("model")
+    by_name = graphs(bundle, **options)
+    assert list(by_name) == ["model.onnx"]
+    return by_name["model.onnx"].model("model")
 
 
 def fed(bundle, lengths, time):
     """What the bundle's network takes, for rows of these lengths."""
-    drawn = model_harness.given_lengths(lengths, time)
-    ids = np.where(drawn > 0, 1 + drawn % (bundle.vocabulary.size - 1), 0).astype(np.int32)
+    all_ids = model_harness.given_lengths(lengths, time)
+    ids = np.where(all_ids > 0, 1 + all_ids % (bundle.vocabulary.size - 1), 0).astype(np.int32)
     return model_harness.features(ids, list(bundle.tokens_to_ids.signature))
 
 
-def run(model, given):
+def run(model, feeds):
     """The tags and probabilities of a graph, which is given what it asks for."""
-    return model.run(["tags", "probabilities"], {one.name: given[one.name] for one in model.get_inputs()})
+    return model.run(["tags", "probabilities"], {entry.name: feeds[entry.name] for entry in model.get_inputs()})
 
 
-def assert_same(found, expected, real, atol=1e-5):
-    (tags, shares), (wanted, likely) = found, (np.asarray(one) for one in expected)
+def assert_same(actual, expected, real, atol=1e-5):
+    (tags, shares), (expected_tags, likely) = actual, (np.asarray(output) for output in expected)
     assert (tags.dtype, shares.dtype, tags.shape, shares.shape) == (np.int32, np.float32, real.shape, real.shape)
-    np.testing.assert_array_equal(tags[real], wanted[real])
+    np.testing.assert_array_equal(tags[real], expected_tags[real])
     np.testing.assert_allclose(shares[real], likely[real], atol=atol, rtol=0)
 
 
@@ -84,31 +84,31 @@ def nodes_of(graph):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_graph_of_every_tagger_tags_as_its_bundle_does(case):
-    bundle = made(case)
-    model = written(bundle)
+    bundle = random_bundle(case)
+    model = only_graph(bundle)
     assert {node.domain for node in nodes_of(model.graph)} == {""}
     model = session(model)
     for lengths, time in BATCHES:
-        given = fed(bundle, lengths, time)
-        assert_same(run(model, given), bundle._tag(given), given["token_ids"] > 0)
+        feeds = fed(bundle, lengths, time)
+        assert_same(run(model, feeds), bundle._tag(feeds), feeds["token_ids"] > 0)
 
 
 @pytest.mark.parametrize("case", [SKIPPING, Case("bilstm_tagger", (("crf", True), ("window", 1)))], ids=str)
 def test_word_vectors_and_lengths_can_take_the_place_of_the_ids_of_words(case):
-    bundle = made(case)
-    model = session(written(bundle, shared=True))
-    given = fed(bundle, (6, 4, 0), 8)
-    real = given["token_ids"] > 0
-    vectors = bundle.network.get_layer("embedding").get_matrix()[given["token_ids"]]
-    others = {name: ids for name, ids in given.items() if name != "token_ids"}
-    found = run(model, {**others, "embedding": vectors, "lengths": real.sum(axis=1, dtype=np.int32)})
-    assert_same(found, bundle._tag(given), real)
+    bundle = random_bundle(case)
+    model = session(only_graph(bundle, shared=True))
+    feeds = fed(bundle, (6, 4, 0), 8)
+    real = feeds["token_ids"] > 0
+    vectors = bundle.network.get_layer("embedding").get_matrix()[feeds["token_ids"]]
+    other_feeds = {name: ids for name, ids in feeds.items() if name != "token_ids"}
+    actual = run(model, {**other_feeds, "embedding": vectors, "lengths": real.sum(axis=1, dtype=np.int32)})
+    assert_same(actual, bundle._tag(feeds), real)
 
 
 def test_an_input_that_the_model_does_not_read_is_left_out():
     def inputs(**arguments):
-        model = written(made(Case("bilstm_tagger", tuple(arguments.items()))))
-        return [one.name for one in model.graph.input]
+        model = only_graph(random_bundle(Case("bilstm_tagger", tuple(arguments.items()))))
+        return [entry.name for entry in model.graph.input]
 
     assert inputs(char_filters=4) == ["token_ids", "case_ids", "affix_ids", "char_ids"]
     assert inputs(char_dim=0) == ["token_ids", "case_ids"]
@@ -117,23 +117,23 @@ def test_an_input_that_the_model_does_not_read_is_left_out():
 
 @pytest.mark.parametrize(("weights", "atol"), [("float16", 2e-3), ("int8", 5e-2)])
 def test_smaller_weights_tag_nearly_the_same(weights, atol):
-    bundle = made(SKIPPING)
-    model = written(bundle, weights=weights)
-    stored = {one.data_type for one in model.graph.initializer if np.prod(one.dims) >= 1024}
-    assert stored == {TensorProto.FLOAT16 if weights == "float16" else TensorProto.INT8}
-    given = fed(bundle, (6, 4, 3, 1), 6)
-    shares, expected = run(session(model), given)[1], np.asarray(bundle._tag(given)[1])
-    real = given["token_ids"] > 0
+    bundle = random_bundle(SKIPPING)
+    model = only_graph(bundle, weights=weights)
+    types = {tensor.data_type for tensor in model.graph.initializer if np.prod(tensor.dims) >= 1024}
+    assert types == {TensorProto.FLOAT16 if weights == "float16" else TensorProto.INT8}
+    feeds = fed(bundle, (6, 4, 3, 1), 6)
+    shares, expected = run(session(model), feeds)[1], np.asarray(bundle._tag(feeds)[1])
+    real = feeds["token_ids"] > 0
     assert 0 < np.abs(shares - expected)[real].max() < atol
 
 
 @pytest.mark.parametrize("name", ["gated_skip_tagger", "highway_tagger", "rhn_tagger"])
 def test_a_model_trained_in_mixed_precision_becomes_a_graph_in_float32(name):
     case = Case(name)
-    model = session(written(made(case, dtype="mixed_bfloat16")))
-    bundle = made(case)
-    given = fed(bundle, (6, 4, 0), 6)
-    assert_same(run(model, given), bundle._tag(given), given["token_ids"] > 0)
+    model = session(only_graph(random_bundle(case, dtype="mixed_bfloat16")))
+    bundle = random_bundle(case)
+    feeds = fed(bundle, (6, 4, 0), 6)
+    assert_same(run(model, feeds), bundle._tag(feeds), feeds["token_ids"] > 0)
 
 
 TAGS, TIME = 3, 5
@@ -180,7 +180,7 @@ def test_the_decoding_of_a_crf_is_that_of_brute_force(time, scale):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name != "bilstm_tagger"][::4] + CASES[:1], ids=str)
 def test_a_batch_without_sentences_has_no_tags(case):
-    bundle = made(case)
-    given = {name: value[:0] for name, value in fed(bundle, (3, 2), 3).items()}
-    tags, shares = run(session(written(bundle)), given)
+    bundle = random_bundle(case)
+    feeds = {name: value[:0] for name, value in fed(bundle, (3, 2), 3).items()}
+    tags, shares = run(session(only_graph(bundle)), feeds)
     assert (tags.shape, shares.shape) == ((0, 3), (0, 3))

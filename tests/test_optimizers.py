@@ -17,12 +17,12 @@ def test_a_saved_model_comes_back_with_it(tmp_path, optimizer, options):
     model.compile(optimizer(0.01, **options), "mse")
     model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
     model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras").optimizer
-    assert type(loaded) is optimizer
-    assert int(loaded.iterations) == 1
-    assert options.items() <= loaded.get_config().items()
-    for found, wanted in zip(loaded.variables, model.optimizer.variables, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    restored = keras.models.load_model(tmp_path / "model.keras").optimizer
+    assert type(restored) is optimizer
+    assert int(restored.iterations) == 1
+    assert options.items() <= restored.get_config().items()
+    for actual, expected in zip(restored.variables, model.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ FILES = (
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory, saved_bundle):
+def folders(tmp_path_factory, saved_bundle):
     """Models of every layer, saved under TensorFlow with their outputs and gradients, and a bundle."""
     folder = tmp_path_factory.mktemp("saved")
     shutil.copytree(saved_bundle("dc_bilstm"), folder / "bundle")
@@ -35,10 +35,12 @@ def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     python = folder / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-    wanted = [PACKAGES[request.param], "keras>=3.15,<3.16", "numpy>=2.0", "pandas>=2.2,<4", "pytest>=8.3"]
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
-    listed = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
-    assert "tensorflow" not in listed
+    requirements = [PACKAGES[request.param], "keras>=3.15,<3.16", "numpy>=2.0", "pandas>=2.2,<4", "pytest>=8.3"]
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements], check=True
+    )
+    packages = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
+    assert "tensorflow" not in packages
     environment = {**os.environ, "KERAS_BACKEND": request.param, "PYTHONPATH": str(ROOT)}
     if request.param == "jax":  # a call outside of a program compiles its loop again, unless programs are kept in files
         environment |= {
@@ -63,7 +65,7 @@ def test_layers_pass_their_tests_on_another_backend_without_tensorflow(run):
 
 
 @pytest.mark.slow
-def test_what_tensorflow_saved_gives_the_same_outputs_and_gradients_and_classifiers_train(run, saved):
-    folder, arrays = saved
+def test_what_tensorflow_saved_gives_the_same_outputs_and_gradients_and_classifiers_train(run, folders):
+    folder, arrays = folders
     ran = run("-m", "tests.backend_worker", folder)
     assert ran.stdout.strip().endswith(f"same: {arrays}"), ran.stdout + ran.stderr[-5_000:]

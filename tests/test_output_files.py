@@ -65,14 +65,14 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     check_output(pipe, overwrite=False)
-    received = []
-    reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
+    contents = []
+    reader = threading.Thread(target=lambda: contents.append(pipe.read_text()), daemon=True)
     reader.start()
     write(pipe)
     if not stat.S_ISFIFO(pipe.stat().st_mode):  # the reader would wait for ever
         pytest.fail("the pipe was replaced")
     reader.join(timeout=60)
-    assert received == ["new"]
+    assert contents == ["new"]
     assert [f.name for f in tmp_path.iterdir()] == ["pipe"]
 
 

@@ -36,11 +36,11 @@ NOT_SHIPPED = ("tests", "benchmarks", "tuning", "notebooks", "deploy", "results"
 @pytest.fixture
 def declared(monkeypatch):
     """What setup.py passes to setuptools."""
-    seen = {}
-    monkeypatch.setattr(setuptools, "setup", lambda **given: seen.update(given))
+    arguments = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **options: arguments.update(options))
     monkeypatch.chdir(pages.ROOT)
     runpy.run_path("setup.py")
-    return seen
+    return arguments
 
 
 def test_the_version_is_the_same_wherever_it_is_read(declared):
@@ -80,19 +80,19 @@ def test_commands_that_install_this_project_are_written_in_one_place():
 
 
 def test_an_extra_that_a_message_names_is_declared(declared):
-    named = set()
+    extras = set()
     for path in (pages.ROOT / "dense_lstm_zoo").rglob("*.py"):
-        named |= set(re.findall(r"install\.extra\(\"(\w+)\"\)", path.read_text("utf-8")))
-    assert named
-    assert named <= set(declared["extras_require"])
+        extras |= set(re.findall(r"install\.extra\(\"(\w+)\"\)", path.read_text("utf-8")))
+    assert extras
+    assert extras <= set(declared["extras_require"])
 
 
 def test_the_citation_has_what_its_format_requires_and_the_papers():
     text = (pages.ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    found = yaml.safe_load(text)
-    assert {"cff-version", "message", "title", "authors"} <= set(found)
-    assert (found["cff-version"], found["version"], found["license"]) == ("1.2.0", VERSION, "Apache-2.0")
-    years = {(row["authors"][0]["family-names"], row["year"]) for row in found["references"]}
+    citation = yaml.safe_load(text)
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert (citation["cff-version"], citation["version"], citation["license"]) == ("1.2.0", VERSION, "Apache-2.0")
+    years = {(row["authors"][0]["family-names"], row["year"]) for row in citation["references"]}
     assert years == {("Ding", 2018), ("Godin", 2017), ("Wu", 2016), ("Xie", 2019)}
     assert "@" not in text
 
@@ -129,33 +129,37 @@ def rows(heading):
 
 
 def test_the_page_on_licences_has_the_terms_of_every_corpus():
-    told = {name: cells[1] for cells in rows("Corpora") for name in re.findall(r"`(\w+)`", cells[0])}
-    assert told.keys() == set(loader.published())
-    for name in told:
-        assert told[name].startswith(terms.terms_of(name)), name
+    terms_by_corpus = {name: cells[1] for cells in rows("Corpora") for name in re.findall(r"`(\w+)`", cells[0])}
+    assert terms_by_corpus.keys() == set(loader.published())
+    for name in terms_by_corpus:
+        assert terms_by_corpus[name].startswith(terms.terms_of(name)), name
 
 
 def test_the_page_on_licences_has_every_preset_that_is_distributed():
     index = json.loads((pages.ROOT / "dense_lstm_zoo" / "bundles" / "presets_index.json").read_text(encoding="utf-8"))
-    told = {cells[0].split("`")[1]: (cells[1].strip("`"), cells[2].strip("`")) for cells in rows("Trained models")}
-    assert told == {row["name"]: (row["corpus"], row["vectors"]) for row in index["presets"]}
+    terms_by_preset = {
+        cells[0].split("`")[1]: (cells[1].strip("`"), cells[2].strip("`")) for cells in rows("Trained models")
+    }
+    assert terms_by_preset == {row["name"]: (row["corpus"], row["vectors"]) for row in index["presets"]}
     licensed = {name for name in loader.published() if "LDC" in terms.terms_of(name)} | {"conll2000"}
-    assert not licensed.intersection(corpus for corpus, _ in told.values())
+    assert not licensed.intersection(corpus for corpus, _ in terms_by_preset.values())
 
 
 def test_the_page_on_presets_names_those_that_are_not_the_best_of_several_seeds():
     page = (pages.ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"`(\w+)`", page.partition("Of seed 1 alone are")[2].partition(";")[0]))
+    single_seeds = set(re.findall(r"`(\w+)`", page.partition("Of seed 1 alone are")[2].partition(";")[0]))
     cards = pages.ROOT.glob("presets/dense_lstm_zoo_presets/models/*/README.md")
-    assert told == {card.parent.name for card in cards if "best of 3 seeds on dev" not in card.read_text("utf-8")}
+    assert single_seeds == {
+        card.parent.name for card in cards if "best of 3 seeds on dev" not in card.read_text("utf-8")
+    }
 
 
 def ran(*command, cwd=None):
     """The output of a command that sees none of the settings of this project's tests."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("DENSE_LSTM_ZOO", "PYTHON"))}
-    done = subprocess.run([*map(str, command)], cwd=cwd, env=own, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return done.stdout
+    result = subprocess.run([*map(str, command)], cwd=cwd, env=own, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-4000:]
+    return result.stdout
 
 
 def environment(folder):
@@ -165,7 +169,7 @@ def environment(folder):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def distributions(tmp_path_factory):
     """A copy of the tree, the sdists of the three distributions, and the wheels that pip makes of them."""
     place = tmp_path_factory.mktemp("built")
     ignored = shutil.ignore_patterns(".venv", ".git", "runs", "_build", "build", "dist", "*.egg-info", "__pycache__")
@@ -182,40 +186,40 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_distributions_hold_what_they_need_and_nothing_else(built):
-    tree, sdists, wheels = built
+def test_distributions_hold_what_they_need_and_nothing_else(distributions):
+    tree, sdists, wheels = distributions
     for name, wheel in wheels.items():
         with zipfile.ZipFile(wheel) as archive:
-            held = set(archive.namelist())
-            metadata = next(one for one in held if one.endswith(".dist-info/METADATA"))
-            told = Parser().parsestr(archive.read(metadata).decode())
-        assert {one.partition("/")[0] for one in held} == {name, metadata.partition("/")[0]}
-        assert (told["Name"].replace("-", "_"), told["Version"]) == (name, VERSION)
-        assert told["Author"] == "The dense_lstm_zoo authors"
-        assert told["Keywords"]
-        assert told["Classifier"]
-        assert told.get_payload().strip()
-        needed = [need for need in told.get_all("Requires-Dist", []) if "extra ==" not in need]
-        assert not any(need.startswith("torch") for need in needed)
+            members = set(archive.namelist())
+            metadata = next(member for member in members if member.endswith(".dist-info/METADATA"))
+            fields = Parser().parsestr(archive.read(metadata).decode())
+        assert {member.partition("/")[0] for member in members} == {name, metadata.partition("/")[0]}
+        assert (fields["Name"].replace("-", "_"), fields["Version"]) == (name, VERSION)
+        assert fields["Author"] == "The dense_lstm_zoo authors"
+        assert fields["Keywords"]
+        assert fields["Classifier"]
+        assert fields.get_payload().strip()
+        requirements = [need for need in fields.get_all("Requires-Dist", []) if "extra ==" not in need]
+        assert not any(need.startswith("torch") for need in requirements)
         with tarfile.open(sdists[name]) as archive:
-            files = {one.partition("/")[2] for one in archive.getnames()}
-        assert not [one for one in files if one.partition("/")[0] in NOT_SHIPPED]
+            files = {member.partition("/")[2] for member in archive.getnames()}
+        assert not [member for member in files if member.partition("/")[0] in NOT_SHIPPED]
         assert {"PKG-INFO", "pyproject.toml", "README.md"} <= files
     source = tree / "dense_lstm_zoo"
     with zipfile.ZipFile(wheels["dense_lstm_zoo"]) as archive:
-        held = {one for one in archive.namelist() if one.startswith("dense_lstm_zoo/")}
-        assert any(one.endswith("licenses/LICENSE") for one in archive.namelist())
-    assert held == {f"dense_lstm_zoo/{path.relative_to(source)}" for path in source.rglob("*") if path.is_file()}
+        members = {member for member in archive.namelist() if member.startswith("dense_lstm_zoo/")}
+        assert any(member.endswith("licenses/LICENSE") for member in archive.namelist())
+    assert members == {f"dense_lstm_zoo/{path.relative_to(source)}" for path in source.rglob("*") if path.is_file()}
 
 
 @pytest.mark.slow
-def test_the_three_wheels_work_in_a_clean_environment(built, tmp_path):
+def test_the_three_wheels_work_in_a_clean_environment(distributions, tmp_path):
     python, pip = environment(tmp_path / "venv")
-    ran(*pip, "install", *built[2].values())
+    ran(*pip, "install", *distributions[2].values())
     ran(*pip, "check")
-    listed = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
-    assert {"dense-lstm-zoo", "dense-lstm-zoo-runtime", "dense-lstm-zoo-presets", "tensorflow"} <= listed
-    assert "torch" not in listed
+    packages = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
+    assert {"dense-lstm-zoo", "dense-lstm-zoo-runtime", "dense-lstm-zoo-presets", "tensorflow"} <= packages
+    assert "torch" not in packages
     command = python.with_name("dense-lstm-zoo")
     assert ran(command, "--version", cwd=tmp_path).strip() == f"dense-lstm-zoo {VERSION}"
     assert "dc_bilstm_sst2" in ran(command, "list", "presets", cwd=tmp_path)
@@ -224,15 +228,15 @@ def test_the_three_wheels_work_in_a_clean_environment(built, tmp_path):
     small = ["--units", "4", "--embedding-dim", "8", "--epochs", "1", "--vectors", "none"]
     ran(command, "train", "bilstm", "--dataset", "demo", *small, "--run-dir", "run", cwd=tmp_path)
     assert ran(command, "predict", "run", "A dull film.", cwd=tmp_path).split()[0] in ("positive", "negative")
-    where = "import dense_lstm_zoo as zoo; print(zoo.__file__)"
-    assert ran(python, "-c", where, cwd=tmp_path).startswith(str(tmp_path / "venv"))
+    script = "import dense_lstm_zoo as zoo; print(zoo.__file__)"
+    assert ran(python, "-c", script, cwd=tmp_path).startswith(str(tmp_path / "venv"))
 
 
 @pytest.mark.slow
-def test_the_runtime_and_the_presets_answer_without_tensorflow(built, tmp_path):
+def test_the_runtime_and_the_presets_answer_without_tensorflow(distributions, tmp_path):
     python, pip = environment(tmp_path / "venv")
-    ran(*pip, "install", *(wheel for name, wheel in built[2].items() if name != "dense_lstm_zoo"))
-    listed = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
-    assert not listed & {"tensorflow", "keras", "torch", "pandas", "dense-lstm-zoo"}
-    told = ran(python, "-m", "dense_lstm_zoo_runtime", "dc_bilstm_sst2", "A smart and sweet comedy.", cwd=tmp_path)
-    assert "positive" in told
+    ran(*pip, "install", *(wheel for name, wheel in distributions[2].items() if name != "dense_lstm_zoo"))
+    packages = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
+    assert not packages & {"tensorflow", "keras", "torch", "pandas", "dense-lstm-zoo"}
+    output = ran(python, "-m", "dense_lstm_zoo_runtime", "dc_bilstm_sst2", "A smart and sweet comedy.", cwd=tmp_path)
+    assert "positive" in output

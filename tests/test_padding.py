@@ -127,19 +127,19 @@ def test_programs_of_xla_count_what_is_not_padding_without_a_check():
 
 
 def test_the_mask_of_real_steps_is_true_up_to_each_length():
-    found = recurrence.real_steps(np.array([3, 0, 1, 2]), 3)
-    np.testing.assert_array_equal(found[:, :, 0], [[1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    mask = recurrence.real_steps(np.array([3, 0, 1, 2]), 3)
+    np.testing.assert_array_equal(mask[:, :, 0], [[1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]])
 
 
 def test_lengths_that_are_not_in_the_inputs_are_refused_and_read_no_further_in_a_graph():
     layer, x = layers.BiLSTM(4, return_state=True), layer_harness.inputs()
     expected = layer(x)
-    for lengths, received in (([7, 3, 1, 0], 7), ([6, 3, -1, 0], -1)):
-        with pytest.raises(ValueError, match=rf"from 0 to the 6 steps of the inputs; received {received}\."):
+    for lengths, wrong_length in (([7, 3, 1, 0], 7), ([6, 3, -1, 0], -1)):
+        with pytest.raises(ValueError, match=rf"from 0 to the 6 steps of the inputs; received {wrong_length}\."):
             layer(x, lengths=np.array(lengths))
     if tf is not None:
-        found = tf.function(lambda lengths: layer(x, lengths=lengths))(tf.fill([layer_harness.BATCH], 9))
-        for ours, theirs in zip(found, expected, strict=True):
+        outputs = tf.function(lambda lengths: layer(x, lengths=lengths))(tf.fill([layer_harness.BATCH], 9))
+        for ours, theirs in zip(outputs, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
@@ -147,10 +147,10 @@ def test_lengths_that_are_not_in_the_inputs_are_refused_and_read_no_further_in_a
 def test_a_mask_counts_where_states_are_given_too(make):
     ids, states = keras.Input((None,), dtype="int32"), [keras.Input((4,)) for _ in range(4)]
     layer = make(4, return_state=True)
-    given = states[:2] if isinstance(layer, layers.LSTM) else states
+    initial_state = states[:2] if isinstance(layer, layers.LSTM) else states
     vectors = keras.layers.Embedding(9, 5, mask_zero=True)(ids)
-    model = keras.Model([ids, *given], layer(vectors, initial_state=given))
-    start = [np.full((1, 4), 0.1 * i, np.float32) for i in range(1, len(given) + 1)]
+    model = keras.Model([ids, *initial_state], layer(vectors, initial_state=initial_state))
+    start = [np.full((1, 4), 0.1 * i, np.float32) for i in range(1, len(initial_state) + 1)]
     long, short = (model([np.array([row]), *start]) for row in ([3, 4, 0, 0], [3, 4]))
     for ours, theirs in zip(keras.tree.flatten(long), keras.tree.flatten(short), strict=True):
         ours, theirs = numpy(ours), numpy(theirs)

@@ -39,7 +39,7 @@ def test_every_table_is_declared_with_the_papers_rows_and_figures():
         assert table.is_paper
         assert len(table.points) == rows
         assert table.dataset in zoo.list_corpora(task=table.task.name)
-        figures = [found[corpus] for found in map(table.figures, table.points) if corpus in found]
+        figures = [by_corpus[corpus] for by_corpus in map(table.figures, table.points) if corpus in by_corpus]
         assert (min(figures) if table.task.name == "language_model" else max(figures)) == best
         assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 50
 
@@ -133,11 +133,11 @@ DING = {
 
 @pytest.mark.parametrize("name", DING)
 def test_depth_and_budget_give_the_sizes_that_ding_et_al_print(name):
-    for (row, (model, arguments, kept)), (dl, dh, th, weights) in zip(planned(name).items(), DING[name], strict=True):
+    for (row, (model, arguments, sizes)), (dl, dh, th, weights) in zip(planned(name).items(), DING[name], strict=True):
         assert model == "dc_bilstm"
         assert (arguments["num_dense_layers"], arguments["top_units"]) == (dl, th), row
         assert dh in (None, arguments["dense_units"])
-        assert zoo.count_encoder_parameters(model, biases=False, **kept) == weights
+        assert zoo.count_encoder_parameters(model, biases=False, **sizes) == weights
         assert row.endswith(f"{dl}x{dh if dh is not None else 10}")
         # No recipe is named, so the protocol is the task's, which is the paper's.
         protocol, usual = zoo.get_recipe(row), load(name).task.defaults
@@ -147,10 +147,10 @@ def test_depth_and_budget_give_the_sizes_that_ding_et_al_print(name):
 
 def test_the_depths_of_wu_et_al_have_the_papers_weights():
     with_softmax = {3: 15_548_678, 5: 26_044_678, 7: 36_540_678, 9: 47_036_678, 11: 57_532_678}
-    for depth, (model, arguments, kept) in zip(with_softmax, planned("wu2016_table3").values(), strict=True):
+    for depth, (model, arguments, sizes) in zip(with_softmax, planned("wu2016_table3").values(), strict=True):
         assert (model, arguments["num_layers"], arguments["skip"]) == ("gated_skip_tagger", depth, "gated_outputs")
         softmax = 1286 * (2 * 512 + 1)
-        assert zoo.count_encoder_parameters(model, **kept) + softmax == with_softmax[depth]
+        assert zoo.count_encoder_parameters(model, **sizes) + softmax == with_softmax[depth]
 
 
 def test_the_skips_of_wu_et_al_are_those_of_their_table():
@@ -204,21 +204,21 @@ def test_the_language_models_of_godin_et_al_have_the_papers_weights():
         "godin2017_dense_650x2": (200, 1500, 23_125_200),
         "godin2017_dense_650x2_variational": (200, 1500, 23_125_200),
     }
-    found = planned("godin2017_table1")
-    assert found.keys() == sizes.keys()
-    for name, (embedding, read, weights) in sizes.items():
-        model, _, kept = found[name]
-        encoder = zoo.count_encoder_parameters(model, **kept)
-        assert 10_000 * embedding + encoder + 10_000 * (read + 1) == weights, name
+    rows = planned("godin2017_table1")
+    assert rows.keys() == sizes.keys()
+    for name, (embedding, width, weights) in sizes.items():
+        model, _, own_sizes = rows[name]
+        encoder = zoo.count_encoder_parameters(model, **own_sizes)
+        assert 10_000 * embedding + encoder + 10_000 * (width + 1) == weights, name
     epochs = [load("godin2017_table1").sweep("ptb").rows[name]["arguments"]["epochs"] for name in sizes]
     assert epochs == [39, 100, 100, 100, 39, 55, 100, 100, 100, 100, 100, 100]
 
 
 def test_the_stacks_of_xie_et_al_are_of_four_bi_lstms_with_and_without_interaction():
-    for (model, arguments, _), wanted in zip(
+    for (model, arguments, _), name in zip(
         planned("xie2019_table3").values(), ("stacked_bilstm", "stacked_di_bilstm"), strict=True
     ):
-        assert (model, arguments["num_layers"], arguments["units"]) == (wanted, 4, 100)
+        assert (model, arguments["num_layers"], arguments["units"]) == (name, 4, 100)
 
 
 def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
@@ -230,8 +230,8 @@ def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
         {"dataset": "sst2", "recipe": "b", "protocol": "seeds 1 2 3", "scores": "80 80 80", "paper": 92.0},
         {"dataset": "trec", "recipe": "c", "protocol": "seed 1", "scores": "70", "paper": ""},
     ]
-    made = [{**row, "score_mean": 1.0, "score_std": 0.5, **own} for own in rows]
-    tables.merge(tmp_path / "t.csv", made, ["dataset", "recipe", "protocol"])
+    table_rows = [{**row, "score_mean": 1.0, "score_std": 0.5, **own} for own in rows]
+    tables.merge(tmp_path / "t.csv", table_rows, ["dataset", "recipe", "protocol"])
     lines = tables.paper_table(tmp_path / "t.csv").splitlines()
     beside = lines[0].split(" | ").index("beside the first row")
     cells = {tuple(line.split(" | ")[:2]): line.split(" | ")[beside] for line in lines[2:6]}
@@ -239,24 +239,24 @@ def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
     assert [cells[key] for key in cells if key != ("| trec", "`b` ")] == ["", "", ""]
     tables.draw_by_depth(tmp_path / "t.csv", tmp_path / "t.png")
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    tables.merge(tmp_path / "flat.csv", made[:1], ["dataset"])
+    tables.merge(tmp_path / "flat.csv", table_rows[:1], ["dataset"])
     tables.draw_by_depth(tmp_path / "flat.csv", tmp_path / "flat.png")
     assert not (tmp_path / "flat.png").exists()
 
 
 def test_a_picture_by_depth_has_a_line_for_each_corpus_and_kind_of_vectors(tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(tables.plots, "by_depth", lambda scores, *_: drawn.append(scores))
+    scores_of_pictures = []
+    monkeypatch.setattr(tables.plots, "by_depth", lambda scores, *_: scores_of_pictures.append(scores))
     row = {"dataset": "sst2", "settings": "", "vectors": "v.txt", "protocol": "seed 1", "measure": "test_accuracy"}
     row |= {"score_mean": 80.0, "score_std": "", "paper": 90.0}
     frozen = {**row, "settings": "batch_size=50 trainable_embeddings=false", "vectors": ""}
-    made = [
+    depth_rows = [
         {**each, "depth": depth} for each in (row, frozen, {**row, "dataset": "trec", "paper": ""}) for depth in (0, 5)
     ]
     path = tmp_path / "t_table3.csv"
-    tables.merge(path, made, ["dataset", "settings", "depth"])
+    tables.merge(path, depth_rows, ["dataset", "settings", "depth"])
     tables.draw_by_depth(path, tmp_path / "t.png")
-    lines = drawn[0].groupby("series", sort=False)["depth"].agg(list).to_dict()
+    lines = scores_of_pictures[0].groupby("series", sort=False)["depth"].agg(list).to_dict()
     names = ["sst2, v.txt", "sst2, no vectors, frozen", "trec, v.txt", "paper, sst2"]
     assert list(lines.items()) == [(name, [0, 5]) for name in names]
 
@@ -275,12 +275,12 @@ def test_the_results_of_a_table_are_rows_of_its_job_with_their_figures_and_seeds
         assert float(row["score_mean"]) == pytest.approx(statistics.mean(scores), abs=0.006)
         if len(scores) > 1:
             assert float(row["score_std"]) == pytest.approx(statistics.stdev(scores), abs=0.011)
-        made = rf"tuning[. ]{path.stem} --dataset {row['dataset']} --rows {row['recipe']}"
-        assert re.search(made, row["command"])
+        invocation = rf"tuning[. ]{path.stem} --dataset {row['dataset']} --rows {row['recipe']}"
+        assert re.search(invocation, row["command"])
         assert all(f"{package}=" in row["versions"] for package in ("keras", "tensorflow", "numpy"))
         if not row["settings"]:
             recipe = row["recipe"] if table.recipes else point.recipe  # a depth is a recipe's too
             own = {} if table.recipes else point.arguments
-            counted = zoo.count_encoder_parameters(row["model"], recipe=recipe, biases=False, **own)
-            assert int(row["encoder_parameters"]) == counted
+            num_parameters = zoo.count_encoder_parameters(row["model"], recipe=recipe, biases=False, **own)
+            assert int(row["encoder_parameters"]) == num_parameters
     assert f"<!-- table: {path.stem} -->" in tables.README.read_text(encoding="utf-8")

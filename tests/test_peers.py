@@ -182,6 +182,6 @@ def test_both_keras_sides_ignore_what_is_past_the_length():
         row[length:] = 9
     sides = [peers.OurSide(SMALL), peers.StockSide(SMALL)]
     sides[1].set_weights(sides[0].weights())
-    found = [side.model([x, lengths]).numpy() for side in sides for x in (features, other)]
-    for logits in found[1:]:
-        np.testing.assert_allclose(logits, found[0], atol=1e-6)
+    logits_of_sides = [side.model([x, lengths]).numpy() for side in sides for x in (features, other)]
+    for logits in logits_of_sides[1:]:
+        np.testing.assert_allclose(logits, logits_of_sides[0], atol=1e-6)

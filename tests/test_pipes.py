@@ -51,9 +51,9 @@ def content(corpus):
 def test_a_corpus_from_a_pipe_is_that_of_a_file(form, fifo, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(INPUTS[form])
-    expected, received = load_corpus(form, train_file=path), load_corpus(form, train_file=fifo(INPUTS[form]))
-    assert content(received) == content(expected)
-    assert content(received) == content(expected), "it can be read again"
+    expected, from_pipe = load_corpus(form, train_file=path), load_corpus(form, train_file=fifo(INPUTS[form]))
+    assert content(from_pipe) == content(expected)
+    assert content(from_pipe) == content(expected), "it can be read again"
 
 
 def test_a_pipe_without_a_name_is_read_too(tmp_path):
@@ -67,9 +67,9 @@ def test_a_pipe_without_a_name_is_read_too(tmp_path):
 def test_a_model_is_scored_on_all_that_comes_through_a_pipe(form, fifo, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(INPUTS[form])
-    (expected, labels), (received, others) = read_split(form, path), read_split(form, fifo(INPUTS[form]))
-    assert labels == others
-    assert list(received) == list(expected) if form == "text" else received == expected
+    (expected, labels), (from_pipe, labels_of_pipe) = read_split(form, path), read_split(form, fifo(INPUTS[form]))
+    assert labels == labels_of_pipe
+    assert list(from_pipe) == list(expected) if form == "text" else from_pipe == expected
 
 
 def test_text_from_a_pipe_survives_a_copy_and_names_its_bad_line(fifo):
@@ -107,8 +107,8 @@ def test_a_socket_is_refused(tmp_path, monkeypatch):
     import socket
 
     monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("here")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind("here")
         with pytest.raises(ValueError, match="is a socket, not a file"):
             files.existing_file("here")
 

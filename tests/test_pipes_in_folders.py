@@ -30,19 +30,19 @@ def _in_time():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    folder, one = tmp_path_factory.mktemp("folders"), bundle("bilstm")
-    one.save(folder / "bundle")
-    one.export(folder / "export", format="onnx")
+    folder, new_bundle = tmp_path_factory.mktemp("folders"), bundle("bilstm")
+    new_bundle.save(folder / "bundle")
+    new_bundle.export(folder / "export", format="onnx")
     return folder
 
 
-def spoil(source, target, name, how):
+def spoil(source, target, name, damage):
     """Copy a folder with something else in a file's place."""
     shutil.copytree(source, target)
     (target / name).unlink(missing_ok=True)
-    if how == "pipe":
+    if damage == "pipe":
         os.mkfifo(target / name)
-    elif how == "link to a pipe":
+    elif damage == "link to a pipe":
         os.mkfifo(target.with_name("pipe"))
         (target / name).symlink_to(target.with_name("pipe"))
     else:
@@ -50,20 +50,20 @@ def spoil(source, target, name, how):
     return target
 
 
-@pytest.mark.parametrize("how", ["pipe", "link to a pipe", "link to a device"])
+@pytest.mark.parametrize("damage", ["pipe", "link to a pipe", "link to a device"])
 @pytest.mark.parametrize("name", MEMBERS)
-def test_a_bundle_with_a_pipe_is_refused(name, how, folders, tmp_path):
-    folder = spoil(folders / "bundle", tmp_path / "spoilt", name, how)
+def test_a_bundle_with_a_pipe_is_refused(name, damage, folders, tmp_path):
+    folder = spoil(folders / "bundle", tmp_path / "spoilt", name, damage)
     with pytest.raises(BundleError, match="spoilt"):
         zoo.load(folder)
     with pytest.raises(BundleError, match="spoilt"):
         loading.open_folder(str(folder))
 
 
-@pytest.mark.parametrize("how", ["pipe", "link to a pipe", "link to a device"])
+@pytest.mark.parametrize("damage", ["pipe", "link to a pipe", "link to a device"])
 @pytest.mark.parametrize("name", EXPORTED)
-def test_an_export_with_a_pipe_is_refused(name, how, folders, tmp_path):
-    folder = spoil(folders / "export", tmp_path / "spoilt", name, how)
+def test_an_export_with_a_pipe_is_refused(name, damage, folders, tmp_path):
+    folder = spoil(folders / "export", tmp_path / "spoilt", name, damage)
     with pytest.raises(ExportError, match="spoilt"):
         Predictor(folder)
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import language_model, tables, tagging
 from dense_lstm_zoo.display import plots
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 pytest.importorskip("matplotlib")
 
@@ -23,19 +23,19 @@ def row(model: str, settings: str, mean: float, std: str = "", recipe: str = "ba
 def test_accuracy_is_drawn_by_depth_where_nothing_else_differs(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "TAGGING", tmp_path / "tagging.csv")
     monkeypatch.setattr(tagging, "PICTURE", tmp_path / "depth.png")
-    drawn = []
-    monkeypatch.setattr(plots, "by_depth", lambda scores, *_: drawn.append(scores))
+    scores_of_pictures = []
+    monkeypatch.setattr(plots, "by_depth", lambda scores, *_: scores_of_pictures.append(scores))
     single = [row("bilstm_tagger", "num_layers=1 units=64", 93.0), row("rhn_tagger", "units=64", 92.0)]
     pd.DataFrame(single).to_csv(tables.TAGGING, index=False)
     tagging.draw()
-    assert drawn == []
+    assert scores_of_pictures == []
     # Seven layers are the gated tagger's default, one is the plain tagger; two depths are no curve.
     by_depth = (("num_layers=5 units=64", 94.2), ("units=64", 94.5))
     rows = [row("gated_skip_tagger", settings, mean, "0.1") for settings, mean in by_depth]
     two = [row("bilstm_tagger", f"num_layers={depth}", 95.0) for depth in (1, 7)]
     pd.DataFrame([*single, *rows, *two]).to_csv(tables.TAGGING, index=False)
     tagging.draw()
-    (scores,) = drawn
+    (scores,) = scores_of_pictures
     assert scores["series"].unique().tolist() == ["ewt_upos gated_skip_tagger batched units=64"]
     assert scores["depth"].tolist() == [1, 5, 7]
     assert scores["mean"].iloc[0] == 93.0

@@ -25,8 +25,8 @@ def run_dir(tmp_path_factory):
         f'{i},"it was {w}, really",{y}\n' for i, (w, y) in enumerate((("great", "=up"), ("awful", "-x")) * 20)
     )
     (folder / "mine.csv").write_text("id,said,mood\n" + rows)
-    named = ["--train-file", str(folder / "mine.csv"), "--text-column", "said", "--label-column", "mood"]
-    assert main(["train", "lstm", *named, "--run-dir", str(folder / "run"), *TINY]) == 0
+    arguments = ["--train-file", str(folder / "mine.csv"), "--text-column", "said", "--label-column", "mood"]
+    assert main(["train", "lstm", *arguments, "--run-dir", str(folder / "run"), *TINY]) == 0
     return folder / "run"
 
 
@@ -43,18 +43,20 @@ def test_a_table_is_read_as_one_and_its_other_columns_stay(run_dir, tmp_path, ca
     assert list(rows[0]) == ["id", "said", "mood", "label", "probability", "p_-x", "p_=up"]
     assert [(row["id"], row["said"]) for row in rows] == [("7", "it was great, really"), ("8", "")]
     assert [float(row["p_=up"]) for row in rows] == pytest.approx(
-        [found.probabilities["=up"] for found in (great, empty)], abs=1e-5
+        [answer.probabilities["=up"] for answer in (great, empty)], abs=1e-5
     )
     assert [row["mood"] for row in rows] == ["'=up", "'-x"]
     assert [row["label"] for row in rows] == ["'" + great.label, "'" + empty.label]
     # The name of the file decides what is read, and what is written if nothing else does.
     assert output_of(capsys, "predict", run_dir, "--file", tmp_path / "test.csv")[1] == out
     (tmp_path / "test.dat").write_bytes((tmp_path / "test.csv").read_bytes())
-    told = ["--file", tmp_path / "test.dat", "--input-format", "csv", "--text-column", "said"]
-    assert output_of(capsys, "predict", run_dir, *told)[1] == out
-    assert output_of(capsys, "predict", run_dir, *told, "--raw")[1] == out.replace("'=", "=").replace("'-", "-")
+    arguments = ["--file", tmp_path / "test.dat", "--input-format", "csv", "--text-column", "said"]
+    assert output_of(capsys, "predict", run_dir, *arguments)[1] == out
+    assert output_of(capsys, "predict", run_dir, *arguments, "--raw")[1] == out.replace("'=", "=").replace("'-", "-")
     _, lines, _ = output_of(capsys, "predict", run_dir, "--file", tmp_path / "test.csv", "--format", "text")
-    assert lines.splitlines() == [f"{found.label}\t{found.probability:.4f}\t{found.text}" for found in (great, empty)]
+    assert lines.splitlines() == [
+        f"{answer.label}\t{answer.probability:.4f}\t{answer.text}" for answer in (great, empty)
+    ]
 
 
 def test_json_lines_are_read_as_such_and_keep_their_keys(run_dir, tmp_path, capsys):
@@ -74,8 +76,8 @@ def test_json_lines_are_read_as_such_and_keep_their_keys(run_dir, tmp_path, caps
 def test_json_lines_hold_no_number_that_json_lacks(run_dir, tmp_path, capsys):
     (tmp_path / "test.jsonl").write_text('{"said": "it was great", "x": 1e999, "more": {"y": [NaN, 2]}}\n')
     _, out, _ = output_of(capsys, "predict", run_dir, "--file", tmp_path / "test.jsonl")
-    found = json.loads(out, parse_constant=pytest.fail)
-    assert (found["x"], found["more"]) == (None, {"y": [None, 2]})
+    row = json.loads(out, parse_constant=pytest.fail)
+    assert (row["x"], row["more"]) == (None, {"y": [None, 2]})
 
 
 def test_standard_input_may_be_a_table(run_dir, monkeypatch, capsys):
@@ -93,8 +95,8 @@ def test_what_was_written_can_be_evaluated(run_dir, tmp_path, capsys):
         "it was great, really",
         "it was awful, really",
     ]
-    named = ["--text-column", "text", "--label-column", "label"]
-    status, out, err = output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "out.csv", *named)
+    columns = ["--text-column", "text", "--label-column", "label"]
+    status, out, err = output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "out.csv", *columns)
     assert (status, err) == (0, "")
     assert out.startswith("test accuracy 1.0000")
 

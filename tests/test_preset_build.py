@@ -34,8 +34,8 @@ def test_a_corpus_without_test_texts_is_scored_on_a_fold_that_the_card_names(tmp
     monkeypatch.setattr(build, "speed", lambda *_: {})
     plans = {"tiny_folds": build.Plan("bilstm", "cr", SMALL)}
     folder = build.build("tiny_folds", tmp_path / "work", models, seeds=1, plans=plans)
-    found = zoo.load(folder)
-    assert (found.metrics["test_texts"], found.metrics["tested_on"]) == (50, "fold 1 of 10")
+    bundle = zoo.load(folder)
+    assert (bundle.metrics["test_texts"], bundle.metrics["tested_on"]) == (50, "fold 1 of 10")
     assert "tested on" in (folder / "README.md").read_text()
     presets.write_index(models, tmp_path / "index.json")
     (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
@@ -49,26 +49,26 @@ def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, n
     folder = build.build(name, tmp_path / "work", models, seeds=2, plans=PLANS)
     seeds = [zoo.load(tmp_path / "work" / name / f"seed{seed}") for seed in (1, 2)]
     best = max(seeds, key=lambda bundle: bundle.metrics["dev_accuracy"])
-    found = zoo.load(folder)
-    assert found.config["training"]["seed"] == best.config["training"]["seed"]
-    assert found.metrics["chosen"] == "best of 2 seeds on dev"
-    assert found.metrics["test_accuracy"] == pytest.approx(best.metrics["test_accuracy"], abs=0.02)
+    bundle_of_preset = zoo.load(folder)
+    assert bundle_of_preset.config["training"]["seed"] == best.config["training"]["seed"]
+    assert bundle_of_preset.metrics["chosen"] == "best of 2 seeds on dev"
+    assert bundle_of_preset.metrics["test_accuracy"] == pytest.approx(best.metrics["test_accuracy"], abs=0.02)
     assert "shared_words" in json.loads((folder / "config.json").read_text())
     assert "one text: median 1.0 ms" in (folder / "README.md").read_text()
     text = "the film was good ."
-    one, light = found.predict([text])[0], Predictor(folder).predict([text])[0]
-    assert getattr(light, "label", None) == getattr(one, "label", None)
+    full, light = bundle_of_preset.predict([text])[0], Predictor(folder).predict([text])[0]
+    assert getattr(light, "label", None) == getattr(full, "label", None)
     shares = (
-        [[one.probability], [light.probability]]
+        [[full.probability], [light.probability]]
         if name == "tiny_classifier"
-        else [one.probabilities, light.probabilities]
+        else [full.probabilities, light.probabilities]
     )
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
     assert json.loads((folder / "onnx" / "config.json").read_text())["weights"] == "int8"
     presets.write_index(models, tmp_path / "index.json")
     (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
     assert entry["name"] == name
-    assert entry["protocol"].endswith(f"seed {found.config['training']['seed']}, best of 2 seeds on dev")
+    assert entry["protocol"].endswith(f"seed {bundle_of_preset.config['training']['seed']}, best of 2 seeds on dev")
     trained = [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
     build.build(name, tmp_path / "work", models, seeds=2, plans=PLANS)  # finished seeds are not trained again
     assert trained == [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
@@ -83,15 +83,15 @@ def test_speeds_measured_in_one_session_are_written_and_no_weights_are(tmp_path,
     times = iter([3.0, 0.0, 1.0, 0.0, 2.0, 0.0])  # of one text, then of many, in three rounds
     monkeypatch.setattr(latency, "time_calls", lambda *_: {"p50_ms": next(times), "p99_ms": 4.0, "texts_per_s": 7.0})
     bundle = zoo.load(folder)
-    found = speeds.measure({"tiny": bundle}, {"tiny": build.corpus_of(bundle).dev}, 3)["tiny"]
-    assert (found["p50_ms_1"], found["p99_ms_1"], found["texts_per_s"]) == (2.0, 4.0, 7)
-    speeds.write(folder, found)
+    speed = speeds.measure({"tiny": bundle}, {"tiny": build.corpus_of(bundle).dev}, 3)["tiny"]
+    assert (speed["p50_ms_1"], speed["p99_ms_1"], speed["texts_per_s"]) == (2.0, 4.0, 7)
+    speeds.write(folder, speed)
     again = zoo.load(folder)
-    assert again.metrics == {**bundle.metrics, **found}
+    assert again.metrics == {**bundle.metrics, **speed}
     assert "one text: median 2.0 ms" in (folder / "README.md").read_text()
     assert "one text" not in (folder / "onnx" / "README.md").read_text()
-    told = json.loads((folder / "onnx" / "config.json").read_text())["bundle"]
-    assert told == again.saved_as == presets.index_entry(folder)["sha256"]
+    bundle_sha256 = json.loads((folder / "onnx" / "config.json").read_text())["bundle"]
+    assert bundle_sha256 == again.saved_as == presets.index_entry(folder)["sha256"]
     light = Predictor(folder / "onnx").predict(["the film was good ."])[0]
     assert light.label == again.predict(["the film was good ."])[0].label
     assert before == [file.stat().st_mtime_ns for file in heavy]
@@ -101,12 +101,12 @@ def test_a_text_encoder_is_made_of_a_language_model_in_each_direction(tmp_path, 
     settings = {"num_layers": 1, "units": 3, "vectors": "zoo_tiny", "trainable_embeddings": False, "epochs": 1}
     plans = {"tiny_lm": build.Plan("dense_lstm_lm", "demo", {**settings, "max_words": 30})}
     folder = build.build_encoder("tiny_lm", tmp_path / "work", tmp_path / "models", plans)
-    found = zoo.TextEncoder.load(folder)
-    assert (found.directions, found.table[0]) == (("forward", "backward"), "zoo_tiny")
-    trained = [zoo.load(tmp_path / "work" / "tiny_lm" / direction) for direction in found.directions]
-    for direction, bundle in zip(found.directions, trained, strict=True):
+    encoder = zoo.TextEncoder.load(folder)
+    assert (encoder.directions, encoder.table[0]) == (("forward", "backward"), "zoo_tiny")
+    trained = [zoo.load(tmp_path / "work" / "tiny_lm" / direction) for direction in encoder.directions]
+    for direction, bundle in zip(encoder.directions, trained, strict=True):
         kernel = bundle.network.get_layer("stack").weights[0]
-        assert found.weights[direction][0] == pytest.approx(np.asarray(kernel), abs=1e-3)  # float16
+        assert encoder.weights[direction][0] == pytest.approx(np.asarray(kernel), abs=1e-3)  # float16
     before = [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
     build.build_encoder("tiny_lm", tmp_path / "work", tmp_path / "models", plans)  # neither is trained again
     assert before == [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
@@ -122,8 +122,8 @@ def test_the_distribution_is_under_90_mb_and_its_presets_are_those_of_the_index(
     total = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     assert total < 90 * 2**20
     index = json.loads(presets.INDEX.read_text())["presets"]
-    there = sorted(path.parent.name for path in build.MODELS.glob("*/manifest.json"))
-    assert [entry["name"] for entry in index] == there
+    presets_there = sorted(path.parent.name for path in build.MODELS.glob("*/manifest.json"))
+    assert [entry["name"] for entry in index] == presets_there
     for entry in index:
         assert entry == presets.index_entry(build.MODELS / entry["name"])
-    assert {*build.PLANS, *build.ENCODERS} >= set(there)
+    assert {*build.PLANS, *build.ENCODERS} >= set(presets_there)

@@ -20,20 +20,20 @@ from dense_lstm_zoo.data import download
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 from tests.preset_harness import TABLE, write_table
-from tests.saving_harness import made, same_weights
+from tests.saving_harness import same_weights, scored_bundle
 
 TEXTS = ["the film was good", ""]
 
 
 @pytest.fixture(scope="module")
 def original():
-    found = made(["no", "yes"])
-    found.config["training"]["dataset"] = "trec"
-    return found
+    new_bundle = scored_bundle(["no", "yes"])
+    new_bundle.config["training"]["dataset"] = "trec"
+    return new_bundle
 
 
 @pytest.fixture(scope="module")
-def saved(original, tmp_path_factory):
+def saved_folders(original, tmp_path_factory):
     """A folder with two presets."""
     folder = tmp_path_factory.mktemp("presets")
     original.save(folder / "models" / "lstm_trec")
@@ -42,10 +42,10 @@ def saved(original, tmp_path_factory):
 
 
 @pytest.fixture
-def installed(saved, tmp_path, monkeypatch):
+def installed(saved_folders, tmp_path, monkeypatch):
     """The distribution with two presets, which the package's index does not know."""
     folder = tmp_path / "presets"
-    shutil.copytree(saved, folder)
+    shutil.copytree(saved_folders, folder)
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
     (tmp_path / "index.json").write_text('{"presets": []}')
     monkeypatch.setattr(presets, "INDEX", tmp_path / "index.json")
@@ -74,24 +74,24 @@ def test_a_folder_wins_over_a_preset_of_its_name(official, tmp_path):
 
 
 def test_presets_are_listed_with_what_is_known_of_them(official, installed):
-    one, other = zoo.list_presets()
-    assert (one.name, one.task, one.model, one.corpus) == ("lstm_trec", "classification", "lstm", "trec")
-    assert (one.measure, one.score, one.protocol) == ("test accuracy", 0.625, "300 texts, seed 1")
-    assert one.size == sum(file.stat().st_size for file in (installed / "lstm_trec").iterdir())
-    assert one.sha256 == hashlib.sha256((installed / "lstm_trec" / "manifest.json").read_bytes()).hexdigest()
-    assert "Li and Roth" in one.terms
+    preset, other = zoo.list_presets()
+    assert (preset.name, preset.task, preset.model, preset.corpus) == ("lstm_trec", "classification", "lstm", "trec")
+    assert (preset.measure, preset.score, preset.protocol) == ("test accuracy", 0.625, "300 texts, seed 1")
+    assert preset.size == sum(file.stat().st_size for file in (installed / "lstm_trec").iterdir())
+    assert preset.sha256 == hashlib.sha256((installed / "lstm_trec" / "manifest.json").read_bytes()).hexdigest()
+    assert "Li and Roth" in preset.terms
     assert (other.name, other.score) == ("tagger_none", None)
-    for told in ("test accuracy 0.6250 (300 texts, seed 1)", "MB", "Li and Roth", "classification"):
-        assert told in str(one)
+    for phrase in ("test accuracy 0.6250 (300 texts, seed 1)", "MB", "Li and Roth", "classification"):
+        assert phrase in str(preset)
     assert "not scored" in str(other)
-    assert "not installed" not in str(one)
+    assert "not installed" not in str(preset)
     with pytest.raises(AttributeError):
-        one.score = 1.0
+        preset.score = 1.0
 
 
 def test_presets_are_listed_by_pattern_and_task(official):
-    assert [one.name for one in zoo.list_presets("*_trec")] == ["lstm_trec"]
-    assert [one.name for one in zoo.list_presets(task="tagging")] == ["tagger_none"]
+    assert [preset.name for preset in zoo.list_presets("*_trec")] == ["lstm_trec"]
+    assert [preset.name for preset in zoo.list_presets(task="tagging")] == ["tagger_none"]
     with pytest.raises(ValueError, match=r"Unknown value of task: 'tags'\. Accepted: .*tagging"):
         zoo.list_presets(task="tags")
 
@@ -99,7 +99,7 @@ def test_presets_are_listed_by_pattern_and_task(official):
 def test_a_damaged_preset_is_left_out_of_the_list_and_hides_no_other(installed, capsys):
     (installed / "tagger_none" / "metrics.json").write_text("{")
     with pytest.warns(UserWarning, match=r"The preset 'tagger_none' is left out: .*metrics\.json is damaged"):
-        assert [one.name for one in zoo.list_presets()] == ["lstm_trec"]
+        assert [preset.name for preset in zoo.list_presets()] == ["lstm_trec"]
     assert presets.names() == ["lstm_trec", "tagger_none"]
     assert "lstm_trec" in str(zoo.describe("lstm_trec"))
 
@@ -112,17 +112,17 @@ def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(installed):
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps({**metrics, "chosen": "\x1b[2J"}))
     write_manifest(folder)
-    shown = [str(zoo.describe("lstm_trec")), *map(str, zoo.list_presets())]
-    assert all("\x1b" not in text for text in shown)
-    assert r"evil\x1b[31m\nred" in shown[0]
+    texts = [str(zoo.describe("lstm_trec")), *map(str, zoo.list_presets())]
+    assert all("\x1b" not in text for text in texts)
+    assert r"evil\x1b[31m\nred" in texts[0]
 
 
 def test_installed_presets_are_listed_without_an_index(installed):
-    assert [one.name for one in zoo.list_presets()] == ["lstm_trec", "tagger_none"]
+    assert [preset.name for preset in zoo.list_presets()] == ["lstm_trec", "tagger_none"]
 
 
 def test_the_packages_own_index_is_readable():
-    assert all(one.task and one.sha256 for one in presets._official().values())
+    assert all(preset.task and preset.sha256 for preset in presets._official().values())
 
 
 def test_an_unknown_preset_has_near_matches(official):
@@ -159,7 +159,7 @@ def test_a_changed_byte_is_found(official):
 
 
 def test_another_version_than_the_indexs_is_refused(official, tmp_path):
-    made(["no", "yes"]).save(official / "lstm_trec", overwrite=True)
+    scored_bundle(["no", "yes"]).save(official / "lstm_trec", overwrite=True)
     with pytest.raises(zoo.BundleError, match=r"manifest\.json has sha256 .*, the zoo's index says"):
         zoo.from_preset("lstm_trec")
     with pytest.raises(zoo.BundleError, match=r"sha256 says 00000"):
@@ -176,27 +176,27 @@ def test_a_card_says_what_a_model_is_for_and_the_terms_of_its_data(original, tmp
     config = tmp_path / "presets" / "vectors" / TABLE / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "terms": "CC0 <b>"}))
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
-    told = card(original, tmp_path / "one", dataset="trec", vectors=table.name)
-    assert "- For: the kind of answer that a short English question asks for." in told
-    assert "- Not for: texts that are not questions" in told
-    assert "- trec: questions for research (Li and Roth)" in told
-    assert "- word vectors, tiny_7d: `CC0 <b>`" in told
-    assert "## Scores by class, on the test set" in told
-    assert "dense-lstm-zoo: 0.1.0" in told
-    told = card(original, tmp_path / "other", dataset="mine")
-    assert "## Purpose" not in told
-    assert "- mine: terms not recorded; ask who trained it\n- no word vectors from elsewhere" in told
+    text = card(original, tmp_path / "one", dataset="trec", vectors=table.name)
+    assert "- For: the kind of answer that a short English question asks for." in text
+    assert "- Not for: texts that are not questions" in text
+    assert "- trec: questions for research (Li and Roth)" in text
+    assert "- word vectors, tiny_7d: `CC0 <b>`" in text
+    assert "## Scores by class, on the test set" in text
+    assert "dense-lstm-zoo: 0.1.0" in text
+    text = card(original, tmp_path / "other", dataset="mine")
+    assert "## Purpose" not in text
+    assert "- mine: terms not recorded; ask who trained it\n- no word vectors from elsewhere" in text
     assert "Apache-2.0" in card(original, tmp_path / "third", dataset="sst2", vectors="zoo_600d")
 
 
 def test_the_terms_of_all_that_a_model_has_learnt_from_are_told(original, tmp_path):
     first = {"name": "raw", "model": "bilstm", "dataset": "mine", "sha256": "0" * 64, "head": "new", "new_words": 3}
     before = {**first, "name": "films", "dataset": "sst2", "init_from": first}
-    told = card(original, tmp_path / "one", dataset="cr", init_from=before)
+    text = card(original, tmp_path / "one", dataset="cr", init_from=before)
     assert (
-        "- cr: reviews of products for research (Hu and Liu)\n- sst2, of the model that it was trained further" in told
+        "- cr: reviews of products for research (Hu and Liu)\n- sst2, of the model that it was trained further" in text
     )
-    assert "- mine, of the model that it was trained further from: terms not recorded" in told
+    assert "- mine, of the model that it was trained further from: terms not recorded" in text
     assert presets.index_entry(tmp_path / "one")["terms"] == (
         "reviews of products for research (Hu and Liu); "
         "reviews for research (Pang and Lee), Stanford Sentiment Treebank; terms not recorded"
@@ -213,7 +213,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.content, self.cut, self.status, self.asked = b"", None, 200, 0
+        self.content, self.size_limit, self.status, self.num_requests = b"", None, 200, 0
 
     def url(self, name):
         return f"http://127.0.0.1:{self.server_port}/{name}"
@@ -222,13 +222,13 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
-        server.asked += 1
+        server.num_requests += 1
         if server.status != 200:
             return self.send_error(server.status)
         self.send_response(200)
         self.send_header("Content-Length", str(len(server.content)))
         self.end_headers()
-        return self.wfile.write(server.content[: server.cut])
+        return self.wfile.write(server.content[: server.size_limit])
 
     def log_message(self, *args):
         pass
@@ -238,11 +238,11 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch, installed):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(download, "WAIT_SECONDS", 0)
-    with Server() as found:
-        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+    with Server() as local_server:
+        thread = threading.Thread(target=local_server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield found
-        found.shutdown()
+        yield local_server
+        local_server.shutdown()
         thread.join()
 
 
@@ -266,8 +266,8 @@ def checksum(content):
 
 
 def nothing_but(cache, *names):
-    found = [path for path in cache.rglob("*") if path.is_file() or path.name.endswith("dense-lstm-zoo")]
-    assert {path.name for path in found} <= set(names), found
+    paths = [path for path in cache.rglob("*") if path.is_file() or path.name.endswith("dense-lstm-zoo")]
+    assert {path.name for path in paths} <= set(names), paths
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred, lambda folder: zipped(folder, "deep/")])
@@ -276,7 +276,7 @@ def test_an_archive_is_downloaded_once(server, installed, original, pack, tmp_pa
     sha256 = checksum(server.content)
     assert same_weights(zoo.from_preset(f"{server.url('lstm.bin')}#sha256={sha256}"), original)
     assert same_weights(zoo.from_preset(server.url("lstm.bin"), sha256=sha256.upper()), original)
-    assert server.asked == 1
+    assert server.num_requests == 1
     assert not list((tmp_path / "cache").rglob("*.archive"))
 
 
@@ -289,7 +289,7 @@ def test_an_archive_needs_its_checksum_and_https(server):
         zoo.from_preset(f"{server.url('x.zip')}#md5=1")
     with pytest.raises(ValueError, match=r"over https; received http://example\.org/x\.zip"):
         zoo.from_preset("http://example.org/x.zip", sha256="0" * 64)
-    assert server.asked == 0
+    assert server.num_requests == 0
 
 
 def test_a_changed_archive_is_deleted(server, installed, tmp_path):
@@ -303,14 +303,14 @@ def test_a_404_and_a_cut_connection_are_told_in_a_line(server, installed, tmp_pa
     server.content = zipped(installed / "lstm_trec")
     source = f"{server.url('x.zip')}#sha256={checksum(server.content)}"
     server.status = 404
-    with pytest.raises(download.DownloadError, match="the server answered 404") as told:
+    with pytest.raises(download.DownloadError, match="the server answered 404") as error:
         zoo.from_preset(source)
-    assert "\n" not in str(told.value)
-    server.status, server.cut = 200, 100
+    assert "\n" not in str(error.value)
+    server.status, server.size_limit = 200, 100
     with pytest.raises(download.DownloadError, match="broke off after 100 of"):
         zoo.from_preset(source)
     nothing_but(tmp_path / "cache", f"{checksum(server.content)}.archive.part")
-    server.cut = None
+    server.size_limit = None
     assert zoo.from_preset(source).config["model"] == "lstm"
     nothing_but(tmp_path / "cache", *(file.name for file in (installed / "lstm_trec").iterdir()))
 

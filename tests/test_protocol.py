@@ -96,8 +96,8 @@ def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_p
     (tmp_path / "v.txt").write_text("soup" + " 0.1" * SETTINGS["embedding_dim"] + "\n")
     monkeypatch.chdir(tmp_path)
     for vectors in ("v.txt", tmp_path / "v.txt"):  # one file: the second call finds the first one's run
-        given = {**SETTINGS, "epochs": 1, "vectors": vectors}
-        result = zoo.run_protocol("bilstm", no_test, tmp_path / "mine", **given)
+        settings = {**SETTINGS, "epochs": 1, "vectors": vectors}
+        result = zoo.run_protocol("bilstm", no_test, tmp_path / "mine", **settings)
     assert len(models) == 3
     assert (result.measure, result.std) == ("dev_accuracy", None)
     assert "dev accuracy" in str(result)
@@ -182,14 +182,14 @@ def test_settings_without_effect_are_no_other_settings(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("only", "error", "told"),
+    ("only", "error", "message"),
     [
         ([1, 1], ValueError, r"only_folds names a fold twice: \[1, 1\]"),
         (1, TypeError, r"only_folds must be a list, such as \[1, 2\]; received 1"),
         ("12", TypeError, "received '12'"),
     ],
 )
-def test_folds_are_a_list_without_repeats(only, error, told, tmp_path):
-    with pytest.raises(error, match=told):
+def test_folds_are_a_list_without_repeats(only, error, message, tmp_path):
+    with pytest.raises(error, match=message):
         zoo.run_protocol("bilstm", "demo", tmp_path / "run", folds=3, only_folds=only)
     assert not (tmp_path / "run").exists()

@@ -18,9 +18,11 @@ from tests.text_encoder_harness import language_model
 def test_tokens_are_those_of_a_classifiers_vocabulary():
     texts = ["It DOESN'T.", "", "Straße  №5"]
     assert zoo.tokenize(texts) == [["it", "does", "n't", "."], [], ["strasse", "no5"]]
-    known = bundle("bilstm").text_to_ids
+    text_to_ids = bundle("bilstm").text_to_ids
     words = [[f"{WORDS[0].upper()}!"]]
-    assert known(words[0]).to_list()[0][0] == known([" ".join(zoo.tokenize(words[0])[0])]).to_list()[0][0] == 2
+    assert (
+        text_to_ids(words[0]).to_list()[0][0] == text_to_ids([" ".join(zoo.tokenize(words[0])[0])]).to_list()[0][0] == 2
+    )
 
 
 def test_a_single_string_and_a_missing_text_are_refused():
@@ -49,39 +51,39 @@ def test_the_command_reads_standard_input_and_writes_standard_output(capsys, mon
 
 
 def test_bad_requests_lose_nothing(tmp_path, capsys):
-    source, there = tmp_path / "texts.txt", tmp_path / "there.txt"
+    source, existing = tmp_path / "texts.txt", tmp_path / "there.txt"
     source.write_text("A film.\n")
-    there.write_text("mine")
+    existing.write_text("mine")
     for arguments, message in (
         ((tmp_path / "none.txt",), "none.txt"),
         ((source, "--text-column", "text"), "--text-column is for csv, tsv and jsonl; the input is text"),
-        ((source, "--output", there), "already exists"),
+        ((source, "--output", existing), "already exists"),
         ((source, "--encoding", "utf8x"), "utf8x"),
     ):
         status, _, err = output_of(capsys, "tokenize", *arguments)
         assert (status, message in err) == (2, True), err
-    assert there.read_text() == "mine"
+    assert existing.read_text() == "mine"
 
 
 @pytest.mark.parametrize("model", ["dense_lstm_lm", "bilstm", "gated_skip_tagger"])
 def test_word_vectors_are_read_back_as_they_were(model, tmp_path, capsys):
-    made = language_model() if model == "dense_lstm_lm" else bundle(model)
-    run, path = made.save(tmp_path / "run"), tmp_path / "words.txt"
+    new_bundle = language_model() if model == "dense_lstm_lm" else bundle(model)
+    run, path = new_bundle.save(tmp_path / "run"), tmp_path / "words.txt"
     status, out, _ = output_of(capsys, "word-vectors", run, "--output", path)
-    words = made.vocabulary.words
+    words = new_bundle.vocabulary.words
     assert (status, f"vectors of {len(words):,} words" in out) == (0, True)
-    layer = made.network.get_layer("embedding")
+    layer = new_bundle.network.get_layer("embedding")
     matrix = layer.get_matrix()[2:] if model != "dense_lstm_lm" else np.asarray(layer.embeddings)
-    found = word_source.select_vectors(path, words=set(words), most_frequent=0)
-    rows = found.index()
-    assert np.array_equal(found.matrix[[rows[word] for word in words]], matrix)
+    vectors = word_source.select_vectors(path, words=set(words), most_frequent=0)
+    rows = vectors.index()
+    assert np.array_equal(vectors.matrix[[rows[word] for word in words]], matrix)
 
 
 def test_a_second_language_model_starts_from_the_vectors_of_the_first(tmp_path):
     first = language_model()
     first.save_word_vectors(tmp_path / "words.txt")
-    found = read_vectors(tmp_path / "words.txt", first.vocabulary, seed=1)
-    assert np.array_equal(found.matrix, first.network.get_layer("embedding").embeddings)  # <eos> and <unk> too
+    vectors = read_vectors(tmp_path / "words.txt", first.vocabulary, seed=1)
+    assert np.array_equal(vectors.matrix, first.network.get_layer("embedding").embeddings)  # <eos> and <unk> too
 
 
 def test_word_vectors_replace_no_file_unasked(tmp_path):

@@ -160,12 +160,12 @@ def archive(tmp_path, monkeypatch):
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
 
-        def make(contents=content, names=("trees/train.txt", "trees/dev.txt", "trees/test.txt"), cut=None):
+        def make(contents=content, names=("trees/train.txt", "trees/dev.txt", "trees/test.txt"), num_bytes=None):
             with zipfile.ZipFile(served / "trees.zip", "w", zipfile.ZIP_DEFLATED) as file:
                 for name in names:
                     file.writestr(name, contents)
-            if cut:
-                (served / "trees.zip").write_bytes((served / "trees.zip").read_bytes()[:cut])
+            if num_bytes:
+                (served / "trees.zip").write_bytes((served / "trees.zip").read_bytes()[:num_bytes])
 
         yield make
         server.shutdown()
@@ -188,7 +188,7 @@ def test_a_corpus_in_an_archive_is_downloaded_once_and_unpacked_into_its_own_fol
         ({"contents": "(2 other)\n"}, r"trees/train\.txt has 10 bytes, expected"),
         ({"contents": ("\n".join(TREES) + "\n")[::-1]}, r"trees/train\.txt has sha256 .*, expected"),
         ({"names": ("other.txt",)}, "no item named 'trees/train.txt'"),
-        ({"cut": 60}, "not a zip file"),
+        ({"num_bytes": 60}, "not a zip file"),
     ],
 )
 def test_an_archive_that_is_not_the_published_one_is_refused_and_deleted(archive, tmp_path, make, message):

@@ -38,13 +38,13 @@ def test_trec_from_raw_text_to_a_served_model(data_folder, tmp_path):
     bundle = zoo.load(tmp_path / "run")
     assert bundle.evaluate(zoo.load_corpus("trec").test)["accuracy"] == pytest.approx(metrics["test_accuracy"])
     expected = bundle.predict(QUESTIONS)
-    assert [found.label for found in expected[:2]] == ["NUM", "HUM"]
+    assert [prediction.label for prediction in expected[:2]] == ["NUM", "HUM"]
     exported: Path = bundle.export(tmp_path / "export" / "1")
     served = subprocess.run(
         [sys.executable, "-c", SERVE, str(exported), *QUESTIONS], capture_output=True, text=True, check=True
     )
     lines = [line.split()[:2] for line in served.stdout.splitlines()]
-    assert lines == [[found.label, f"{found.probability:.3f}"] for found in expected]
+    assert lines == [[prediction.label, f"{prediction.probability:.3f}"] for prediction in expected]
 
 
 def test_trec_has_its_published_counts(data_folder):

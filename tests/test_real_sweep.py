@@ -79,11 +79,11 @@ def test_kill_9_of_a_sweep_loses_no_trial_and_the_running_one_goes_on(tmp_path):
     assert "resuming an interrupted run after epoch" in log
     table = pd.read_csv(tmp_path / "s" / "results.csv")
     assert sorted(table["units"]) == [4, 5, 6]
-    whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **options)
+    uninterrupted = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **options)
     columns = ["units", "score"]
     pd.testing.assert_frame_equal(
         table.sort_values("units", ignore_index=True)[columns],
-        whole.trials.sort_values("units", ignore_index=True)[columns],
+        uninterrupted.trials.sort_values("units", ignore_index=True)[columns],
         check_dtype=False,
     )
 
@@ -97,8 +97,8 @@ def tune(folder, *options, **popen):
 
 
 def pids(pattern, parent):
-    found = subprocess.run(["pgrep", "-P", str(parent), "-f", pattern], capture_output=True, text=True).stdout
-    return [int(line) for line in found.split()]
+    output = subprocess.run(["pgrep", "-P", str(parent), "-f", pattern], capture_output=True, text=True).stdout
+    return [int(line) for line in output.split()]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from dense_lstm_zoo.data import records
 
 
-def read(content, form, name="input", **options):
+def records_of(content, form, name="input", **options):
     if isinstance(content, str):
         content = content.encode()
     source = records.read_records(io.BufferedReader(io.BytesIO(content)), name, records.Options(form, **options))
@@ -19,20 +19,23 @@ def read(content, form, name="input", **options):
 
 def fails(match, content, form, **options):
     with pytest.raises(ValueError, match=match):
-        read(content, form, **options)
+        records_of(content, form, **options)
 
 
 def test_a_table_has_a_text_in_each_row_and_keeps_the_other_cells():
     content = 'id,text,label\n1,"good, really",up\n2,"two\nlines",down\n'
-    names, found = read(content, "csv")
+    names, parsed_records = records_of(content, "csv")
     assert names == ["id", "text", "label"]
-    assert found == [("good, really", ["1", "good, really", "up"]), ("two\nlines", ["2", "two\nlines", "down"])]
-    _, found = read('id\ttext\n1\t"a "b\n', "tsv")
-    assert found == [('"a "b', ["1", '"a "b'])]
+    assert parsed_records == [
+        ("good, really", ["1", "good, really", "up"]),
+        ("two\nlines", ["2", "two\nlines", "down"]),
+    ]
+    _, parsed_records = records_of('id\ttext\n1\t"a "b\n', "tsv")
+    assert parsed_records == [('"a "b', ["1", '"a "b'])]
 
 
 def test_the_text_column_is_taken_by_name():
-    assert read("question,text\nWhy ?,no\n", "csv", text_column="question")[1] == [("Why ?", ["Why ?", "no"])]
+    assert records_of("question,text\nWhy ?,no\n", "csv", text_column="question")[1] == [("Why ?", ["Why ?", "no"])]
     fails(
         "Unknown column for input: 'txet'. Did you mean 'text'.*--text-column", "text\na\n", "csv", text_column="txet"
     )
@@ -41,15 +44,18 @@ def test_the_text_column_is_taken_by_name():
 
 def test_blank_lines_are_no_rows_and_an_empty_text_is_one():
     content = "id,text\n1,a\n\n2,\n   \n3,c\n\n"
-    assert [text for text, _ in read(content, "csv")[1]] == ["a", "", "c"]
-    assert read("text\na\n\nb\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]
-    assert [text for text, _ in read('\n{"text": ""}\n\n{"text": "b"}\n', "jsonl")[1]] == ["", "b"]
+    assert [text for text, _ in records_of(content, "csv")[1]] == ["a", "", "c"]
+    assert records_of("text\na\n\nb\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]
+    assert [text for text, _ in records_of('\n{"text": ""}\n\n{"text": "b"}\n', "jsonl")[1]] == ["", "b"]
 
 
 def test_a_row_is_never_read_shifted():
     fails("input, line 3 has 3 cells; there are 2 column names.*quotation marks", "id,text\n1,a\n2,b,c\n", "csv")
     fails("input, line 4 has 1 cell; there are 2 column names", "id,text\n1,a\n\n2\n", "csv")
-    assert read("text,note\na,x\nb\n", "csv")[1] == [("a", ["a", "x"]), ("b", ["b", ""])]  # as spreadsheets write it
+    assert records_of("text,note\na,x\nb\n", "csv")[1] == [
+        ("a", ["a", "x"]),
+        ("b", ["b", ""]),
+    ]  # as spreadsheets write it
     fails("line 3 has 3 cells", "id\ttext\n1\ta\n2\tb\tc\n", "tsv")
 
 
@@ -60,54 +66,57 @@ def test_an_open_quotation_mark_is_named_by_its_row():
 
 def test_a_cell_of_a_million_characters_is_read():
     text = "word " * 200_000
-    assert read(f'text,id\n"{text}",1\n', "csv")[1][0][0] == text
+    assert records_of(f'text,id\n"{text}",1\n', "csv")[1][0][0] == text
 
 
 def test_empty_tables_are_refused_and_a_header_alone_is_a_table_without_rows():
     fails("is empty", "", "csv")
     fails("line 1 is blank", "\ntext\n", "csv")
-    assert read("text,label\n", "csv") == (["text", "label"], [])
+    assert records_of("text,label\n", "csv") == (["text", "label"], [])
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
 def test_the_rows_of_a_table_end_at_any_line_end(end):
-    assert read(end.join(["id,text", "1,a", '2,"b\rc"', ""]), "csv")[1] == [("a", ["1", "a"]), ("b\rc", ["2", "b\rc"])]
-    assert read(end.join(["id\ttext", "1\ta", ""]), "tsv")[1] == [("a", ["1", "a"])]
+    assert records_of(end.join(["id,text", "1,a", '2,"b\rc"', ""]), "csv")[1] == [
+        ("a", ["1", "a"]),
+        ("b\rc", ["2", "b\rc"]),
+    ]
+    assert records_of(end.join(["id\ttext", "1\ta", ""]), "tsv")[1] == [("a", ["1", "a"])]
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "text"])
 def test_a_byte_order_mark_is_no_part_of_anything(form):
     content = {"jsonl": '{"text": "a"}\n', "text": "a\n"}.get(form, "text\na\n")
-    assert [text for text, _ in read(content.encode("utf-8-sig"), form)[1]] == ["a"]
+    assert [text for text, _ in records_of(content.encode("utf-8-sig"), form)[1]] == ["a"]
 
 
 def test_other_encodings_are_read_when_named_and_told_when_not():
     content = "text,id\ncafé,1\n"
-    assert read(content.encode("latin-1"), "csv", encoding="latin-1")[1] == [("café", ["café", "1"])]
-    assert read(content.encode("utf-16"), "csv", encoding="utf-16")[1] == [("café", ["café", "1"])]
+    assert records_of(content.encode("latin-1"), "csv", encoding="latin-1")[1] == [("café", ["café", "1"])]
+    assert records_of(content.encode("utf-16"), "csv", encoding="utf-16")[1] == [("café", ["café", "1"])]
     fails(r"input, line 2 is not utf-8: byte 0xe9.*--encoding cp1252", content.encode("latin-1"), "csv")
-    assert read(content.encode("utf-16"), "csv")[1] == [("café", ["café", "1"])]  # by its mark
-    assert read("café\n".encode("utf-16"), "text")[1][0][0] == "café"
+    assert records_of(content.encode("utf-16"), "csv")[1] == [("café", ["café", "1"])]  # by its mark
+    assert records_of("café\n".encode("utf-16"), "text")[1][0][0] == "café"
     fails("encoding must be a text encoding", content, "csv", encoding="utf-9")
-    assert read("café\n".encode("latin-1"), "text", encoding="latin-1")[1][0][0] == "café"
-    assert read("café\n".encode("latin-1"), "text")[1][0][0] == "caf\ufffd"  # any bytes are a text
+    assert records_of("café\n".encode("latin-1"), "text", encoding="latin-1")[1][0][0] == "café"
+    assert records_of("café\n".encode("latin-1"), "text")[1][0][0] == "caf\ufffd"  # any bytes are a text
 
 
 def test_packed_files_are_unpacked_and_damaged_ones_told():
     packed = gzip.compress(b"text\na\n")
-    assert read(packed, "csv")[1] == [("a", ["a"])]
+    assert records_of(packed, "csv")[1] == [("a", ["a"])]
     fails("truncated or damaged gzip", packed[:-6], "csv")
 
 
 def test_json_lines_keep_their_keys():
     rows = [{"id": 1, "text": "a", "tags": ["x"]}, {"text": "b"}]
-    _, found = read("".join(json.dumps(row) + "\n" for row in rows), "jsonl")
-    assert found == [("a", [1, "a", ["x"]]), ("b", ["b"])]
+    _, parsed_records = records_of("".join(json.dumps(row) + "\n" for row in rows), "jsonl")
+    assert parsed_records == [("a", [1, "a", ["x"]]), ("b", ["b"])]
 
 
 def test_a_taggers_json_may_hold_tokens():
     content = '{"tokens": ["a", "b"], "text": "c"}\n{"text": "c d"}\n'
-    assert [text for text, _ in read(content, "jsonl", tokens=True)[1]] == [["a", "b"], "c d"]
+    assert [text for text, _ in records_of(content, "jsonl", tokens=True)[1]] == [["a", "b"], "c d"]
     fails("'tokens' must be a string or a list of strings", '{"tokens": [1]}\n', "jsonl", tokens=True)
 
 
@@ -131,17 +140,17 @@ def test_sentences_in_columns_are_tokens_with_their_lines():
     source = records.read_records(
         io.BufferedReader(io.BytesIO(b"Dogs X\nbark Y\n\nGo Z\n")), "in.conll", records.Options("columns", tokens=True)
     )
-    found = list(source.records)
-    assert [record.text for record in found] == [["Dogs", "bark"], ["Go"]]
-    assert found[0].lines == [("Dogs X", "Dogs"), ("bark Y", "bark")]
+    parsed_records = list(source.records)
+    assert [record.text for record in parsed_records] == [["Dogs", "bark"], ["Go"]]
+    assert parsed_records[0].lines == [("Dogs X", "Dogs"), ("bark Y", "bark")]
     fails("input, line 2: found 1 column", "a X\nb\n", "columns")
-    assert read("New York\tX\n", "columns", separator="\t")[1] == [(["New York"], [])]
+    assert records_of("New York\tX\n", "columns", separator="\t")[1] == [(["New York"], [])]
 
 
 def test_semicolons_and_column_names_that_are_repeated_are_read_as_in_training(capsys):
-    assert read("sep=;\nid;text\n1;a\nid;text\n2;b\n", "csv")[1] == [("a", ["1", "a"]), ("b", ["2", "b"])]
+    assert records_of("sep=;\nid;text\n1;a\nid;text\n2;b\n", "csv")[1] == [("a", ["1", "a"]), ("b", ["2", "b"])]
     assert "1 row (line 4) repeats the column names" in capsys.readouterr().err
-    assert [text for text, _ in read("text\na\ntext\n", "csv")[1]] == ["a", "text"]  # a single column: a text
+    assert [text for text, _ in records_of("text\na\ntext\n", "csv")[1]] == ["a", "text"]  # a single column: a text
     fails("line 4 has 3 cells", 'id,text\n1,"a\nb"\n2,c,d\n', "csv")
     fails("input is a PDF file", b"%PDF-1.7\n", "text")
 
@@ -187,4 +196,4 @@ def test_a_file_in_utf_16_is_read_to_its_end_and_stays_open(tmp_path, form, cont
 
 
 def test_empty_cells_after_the_last_column_are_no_cells_of_a_record():
-    assert read("text\na,\nb,,\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]
+    assert records_of("text\na,\nb,,\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]

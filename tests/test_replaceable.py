@@ -19,14 +19,16 @@ def test_a_folder_of_the_kind_may_be_replaced_and_no_other(kind, tmp_path):
     overwriting.check(tmp_path / "none", kind)
     (tmp_path / "lost+found").mkdir()
     overwriting.check(tmp_path, kind)  # a mounted disk with nothing on it
-    for found, mark in MARKS.items():
-        folder = tmp_path / found
+    for kind_there, mark in MARKS.items():
+        folder = tmp_path / kind_there
         folder.mkdir()
         (folder / mark).touch()
-        if found == kind:
+        if kind_there == kind:
             overwriting.check(folder, kind)
         else:
-            with pytest.raises(FileExistsError, match=f"{found} is an? {found}, not an? {kind}: it is not overwritten"):
+            with pytest.raises(
+                FileExistsError, match=f"{kind_there} is an? {kind_there}, not an? {kind}: it is not overwritten"
+            ):
                 overwriting.check(folder, kind)
     with pytest.raises(FileExistsError, match=f"is not an? {kind}, and holds files"):
         overwriting.check(tmp_path, kind)
@@ -84,15 +86,15 @@ def test_what_training_writes_is_of_a_bundle(run):
 def test_saving_over_a_run_keeps_what_repeats_it_and_tells_of_its_export(run, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(run[1], folder)
-    loaded = zoo.load(folder)
+    run_bundle = zoo.load(folder)
     repeat = (folder / "run.toml").read_text() + "# mine\n"
     (folder / "run.toml").write_text(repeat)
-    loaded.export(folder / "onnx", format="onnx")
+    run_bundle.export(folder / "onnx", format="onnx")
     with pytest.warns(UserWarning, match="onnx, the export of the bundle that was there, is gone with it: export this"):
-        loaded.save(folder, overwrite=True)
+        run_bundle.save(folder, overwrite=True)
     assert (folder / "run.toml").read_text() == repeat
     assert not (folder / "onnx").exists()
-    loaded.save(tmp_path / "other")
+    run_bundle.save(tmp_path / "other")
     assert not (tmp_path / "other" / "run.toml").exists()
 
 

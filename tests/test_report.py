@@ -9,10 +9,10 @@ from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.report import markdown
 from dense_lstm_zoo.reports.base import write_evaluation
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 
-def made(num_labels, texts=500, seed=0):
+def random_answers(num_labels, texts=500, seed=0):
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(texts, num_labels)) * 2
     probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -22,20 +22,20 @@ def made(num_labels, texts=500, seed=0):
 
 
 def test_confusion_and_scores_by_class_equal_scikit_learns():
-    texts, labels, probabilities, names = made(4)
-    found = analyse(texts, labels, probabilities, names)
+    texts, labels, probabilities, names = random_answers(4)
+    analysis = analyse(texts, labels, probabilities, names)
     predicted = probabilities.argmax(axis=1)
-    assert found["confusion"] == confusion_matrix(labels, predicted).tolist()
+    assert analysis["confusion"] == confusion_matrix(labels, predicted).tolist()
     expected = precision_recall_fscore_support(labels, predicted)
     for name, values in zip(("precision", "recall", "f1", "texts"), expected, strict=True):
-        assert [row[name] for row in found["classes"]] == pytest.approx(values)
+        assert [row[name] for row in analysis["classes"]] == pytest.approx(values)
 
 
 def test_calibration_error_is_small_for_calibrated_probabilities_and_large_for_overconfident_ones():
-    texts, labels, probabilities, names = made(3, texts=20_000)
-    found = analyse(texts, labels, probabilities, names)
-    assert found["calibration_error"] < 0.02
-    assert sum(row["texts"] for row in found["calibration"]) == 20_000
+    texts, labels, probabilities, names = random_answers(3, texts=20_000)
+    analysis = analyse(texts, labels, probabilities, names)
+    assert analysis["calibration_error"] < 0.02
+    assert sum(row["texts"] for row in analysis["calibration"]) == 20_000
     sure = np.eye(3)[probabilities.argmax(axis=1)]
     right = (probabilities.argmax(axis=1) == labels).mean()
     overconfident = analyse(texts, labels, sure, names)
@@ -44,7 +44,7 @@ def test_calibration_error_is_small_for_calibrated_probabilities_and_large_for_o
 
 
 def test_the_most_confidently_wrong_come_first_and_right_ones_not_at_all():
-    texts, labels, probabilities, names = made(3)
+    texts, labels, probabilities, names = random_answers(3)
     wrong = analyse(texts, labels, probabilities, names)["wrong"]
     assert len(wrong) == 20
     assert [w["probability"] for w in wrong] == sorted((w["probability"] for w in wrong), reverse=True)
@@ -54,9 +54,9 @@ def test_the_most_confidently_wrong_come_first_and_right_ones_not_at_all():
 
 
 def test_labels_that_never_occur_have_no_scores():
-    found = analyse(["a"], np.array([0]), np.array([[0.9, 0.1, 0.0]]), ["x", "y", "z"])
-    assert found["classes"][2] == {"label": "z", "precision": None, "recall": None, "f1": None, "texts": 0}
-    assert found["wrong"] == []
+    analysis = analyse(["a"], np.array([0]), np.array([[0.9, 0.1, 0.0]]), ["x", "y", "z"])
+    assert analysis["classes"][2] == {"label": "z", "precision": None, "recall": None, "f1": None, "texts": 0}
+    assert analysis["wrong"] == []
 
 
 def test_the_report_shows_text_as_text_and_many_labels_as_their_confusions(tmp_path):
@@ -65,7 +65,7 @@ def test_the_report_shows_text_as_text_and_many_labels_as_their_confusions(tmp_p
     assert "| 0.900 | b | a | ```<b>\\|``x`` # y``` |" in text
     assert "| caf? |" in text
     assert "| a | 0 | 2 |" in text
-    many = markdown({"split": "dev", **analyse(*made(30))}, "model")
+    many = markdown({"split": "dev", **analyse(*random_answers(30))}, "model")
     assert "| texts | right | predicted |" in many
-    write_evaluation(tasks.find("classification"), {"split": "dev", **analyse(*made(30))}, tmp_path, "model")
+    write_evaluation(tasks.find("classification"), {"split": "dev", **analyse(*random_answers(30))}, tmp_path, "model")
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")

@@ -22,13 +22,15 @@ from tests.training_harness import interrupt, small_demo, train
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """The weights of a run that nothing interrupted."""
     return train(tmp_path_factory.mktemp("runs") / "whole", epochs=4).model.get_weights()
 
 
 @pytest.mark.parametrize(("epoch", "batch"), [(0, 0), (1, 3), (3, 5)])
-def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(whole, tmp_path, monkeypatch, capsys, epoch, batch):
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(
+    uninterrupted, tmp_path, monkeypatch, capsys, epoch, batch
+):
     with monkeypatch.context() as patch:
         interrupt(patch, epoch=epoch, batch=batch)
         with pytest.raises(KeyboardInterrupt):
@@ -37,13 +39,15 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(whole, tmp_pa
     assert not (tmp_path / "run").exists()
     bundle = train(tmp_path / "run", epochs=4, progress=True)
     assert (f"resuming an interrupted run after epoch {epoch}\n" in capsys.readouterr().out) == (epoch > 0)
-    for ours, theirs in zip(bundle.model.get_weights(), whole, strict=True):
+    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert bundle.history["epoch"].tolist() == [1, 2, 3, 4]
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_training(whole, tmp_path, monkeypatch):
+def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_training(
+    uninterrupted, tmp_path, monkeypatch
+):
     def killed(*args, **kwargs):
         raise KeyboardInterrupt
 
@@ -53,7 +57,7 @@ def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_traini
             train(tmp_path / "run", epochs=4)
     monkeypatch.setattr(keras.Model, "fit", lambda *args, **kwargs: None)
     bundle = train(tmp_path / "run", epochs=4)
-    for ours, theirs in zip(bundle.model.get_weights(), whole, strict=True):
+    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -155,10 +159,10 @@ def small_disk(folder, megabytes):
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)]
     try:
-        made = subprocess.run(mount, capture_output=True).returncode == 0
+        is_mounted = subprocess.run(mount, capture_output=True).returncode == 0
     except FileNotFoundError:
-        made = False
-    if not made:
+        is_mounted = False
+    if not is_mounted:
         pytest.skip("a small disk needs the right to mount a tmpfs")
     try:
         yield folder
@@ -192,7 +196,7 @@ train(Path(sys.argv[1]), epochs=4, progress=True)
 
 
 @pytest.mark.slow
-def test_kill_9_at_random_moments_ends_with_the_same_weights(whole, tmp_path):
+def test_kill_9_at_random_moments_ends_with_the_same_weights(uninterrupted, tmp_path):
     """The kills are real; each new process goes on where the last one was killed, or begins again."""
     moments, killed, started = random.Random(int(os.environ.get("KILL_SEED", "1"))), 0, time.time()
     while not (tmp_path / "run").exists():
@@ -210,7 +214,7 @@ def test_kill_9_at_random_moments_ends_with_the_same_weights(whole, tmp_path):
         process.communicate()
         assert time.time() - started < 600
     assert killed
-    for ours, theirs in zip(zoo.load(tmp_path / "run").model.get_weights(), whole, strict=True):
+    for ours, theirs in zip(zoo.load(tmp_path / "run").model.get_weights(), uninterrupted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

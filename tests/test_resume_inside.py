@@ -31,7 +31,7 @@ class Batches(keras.callbacks.Callback):
 
     def __init__(self, stop=None):
         super().__init__()
-        self.seen, self.stop, self.calls = [], stop, []
+        self.numbers, self.stop, self.calls = [], stop, []
 
     def on_train_begin(self, logs=None):
         self.calls.append("begin")
@@ -45,7 +45,7 @@ class Batches(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         if (self.epoch, batch) == self.stop:
             raise InterruptedError
-        self.seen.append((self.epoch, batch))
+        self.numbers.append((self.epoch, batch))
 
 
 def interrupted(folder, task, stop, **settings):
@@ -54,44 +54,46 @@ def interrupted(folder, task, stop, **settings):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """Runs that nothing interrupted, by task, with the numbers of their batches."""
-    found = {}
+    results = {}
 
     def run(task):
-        if task not in found:
+        if task not in results:
             batches = Batches()
             bundle = train(tmp_path_factory.mktemp("runs") / task, task, callbacks=[batches], **RUNS[task])
-            found[task] = bundle, batches.seen
-        return found[task]
+            results[task] = bundle, batches.numbers
+        return results[task]
 
     return run
 
 
 def assert_equal(ours, theirs):
-    for one, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for weights, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(weights, other)
     assert ours.history.drop(columns="seconds").equals(theirs.history.drop(columns="seconds"))
     assert {**ours.metrics, "seconds": 0} == {**theirs.metrics, "seconds": 0}
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
 @pytest.mark.parametrize("task", RUNS)
-def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(whole, tmp_path, capsys, task):
-    expected, numbers = whole(task)
+def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(uninterrupted, tmp_path, capsys, task):
+    expected, numbers = uninterrupted(task)
     interrupted(tmp_path / "run", task, (1, 5))
-    rest = Batches()
-    bundle = train(tmp_path / "run", task, callbacks=[rest], progress=True, checkpoint_minutes=30, **RUNS[task])
+    later_batches = Batches()
+    bundle = train(
+        tmp_path / "run", task, callbacks=[later_batches], progress=True, checkpoint_minutes=30, **RUNS[task]
+    )
     assert "resuming an interrupted run after batch 5 of epoch 2\n" in capsys.readouterr().out
-    assert rest.seen == [number for number in numbers if number >= (1, 5)]
-    assert rest.calls == ["begin", "end"]
+    assert later_batches.numbers == [number for number in numbers if number >= (1, 5)]
+    assert later_batches.calls == ["begin", "end"]
     assert "checkpoint_minutes" not in bundle.config["training"]  # nor is it one of the settings to resume with
     assert_equal(bundle, expected)
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_run_that_is_interrupted_again_and_again_ends_the_same(whole, tmp_path):
-    expected, _ = whole("classification")
+def test_a_run_that_is_interrupted_again_and_again_ends_the_same(uninterrupted, tmp_path):
+    expected, _ = uninterrupted("classification")
     for stop in ((0, 2), (0, 5)):
         interrupted(tmp_path / "run", "classification", stop)
     assert_equal(train(tmp_path / "run", **RUNS["classification"]), expected)
@@ -114,9 +116,9 @@ def test_a_log_tells_once_a_minute_how_far_an_epoch_is(tmp_path, capsys, monkeyp
     interrupted(tmp_path / "run", "classification", (1, 5))
     capsys.readouterr()
     train(tmp_path / "run", "classification", progress=True, **RUNS["classification"])
-    told = [line for line in capsys.readouterr().err.splitlines() if "batches" in line]
-    assert told[0].startswith("epoch 2: 6 of "), told[:2]
-    assert "100 %" in told[-1]
+    log_lines = [line for line in capsys.readouterr().err.splitlines() if "batches" in line]
+    assert log_lines[0].startswith("epoch 2: 6 of "), log_lines[:2]
+    assert "100 %" in log_lines[-1]
 
 
 @pytest.mark.slow
@@ -140,7 +142,7 @@ def test_a_time_that_is_not_above_0_is_refused(tmp_path):
         train(tmp_path / "run", checkpoint_minutes=0)
 
 
-def test_a_disk_that_fills_inside_an_epoch_loses_nothing(whole, tmp_path):
+def test_a_disk_that_fills_inside_an_epoch_loses_nothing(uninterrupted, tmp_path):
     class Fill(Batches):
         """Fills the disk before a batch is saved."""
 
@@ -156,7 +158,7 @@ def test_a_disk_that_fills_inside_an_epoch_loses_nothing(whole, tmp_path):
         (disk / "filler").unlink()
         state = json.loads((disk / "run.unfinished" / "state.json").read_text())
         assert state["inside"]["batches"] == 2
-        assert_equal(train(disk / "run", **settings), whole("classification")[0])
+        assert_equal(train(disk / "run", **settings), uninterrupted("classification")[0])
 
 
 SCRIPT = """
@@ -170,20 +172,20 @@ train(Path(sys.argv[1]), task, progress=True, checkpoint_minutes=ALWAYS, **RUNS[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", RUNS)
-def test_kill_9_inside_an_epoch_ends_with_the_same_weights(whole, tmp_path, task):
+def test_kill_9_inside_an_epoch_ends_with_the_same_weights(uninterrupted, tmp_path, task):
     """The kills are real, and many fall into the writing of a state, as every batch is saved."""
-    expected, _ = whole(task)
+    expected, _ = uninterrupted(task)
     moments, state = random.Random(int(os.environ.get("KILL_SEED", "1"))), tmp_path / "run.unfinished" / "state.json"
     resumed = 0
     for number in range(12):
         command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), task]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1)
-        told = []
+        lines = []
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if "Epoch" in line:
                 break
-        resumed += any("resuming an interrupted run after batch" in line for line in told)
+        resumed += any("resuming an interrupted run after batch" in line for line in lines)
         if number < 4:
             before = state.read_bytes() if state.exists() else b""
             deadline = time.monotonic() + 120

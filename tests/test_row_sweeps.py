@@ -60,15 +60,15 @@ def test_a_sweep_without_rows_is_written_without_what_only_tables_have():
 @pytest.mark.parametrize("task", ["classification", "tagging", "language_model"])
 def test_the_first_texts_of_a_corpus_are_a_corpus(task):
     corpus = zoo.load_corpus("demo", task)
-    cut = corpus.first_texts({"train": 7, "dev": 2})
-    assert [len(part) for part in (cut.train, cut.dev)] == [7, 2]
-    assert cut.test is corpus.test
+    shortened = corpus.first_texts({"train": 7, "dev": 2})
+    assert [len(part) for part in (shortened.train, shortened.dev)] == [7, 2]
+    assert shortened.test is corpus.test
     if task == "classification":
         pairs = list(zip(corpus.train.texts, corpus.train.labels, strict=True))
-        kept = list(zip(cut.train.texts, cut.train.labels, strict=True))
-        assert kept == [pair for pair in pairs if pair in kept]
+        pairs_of_train = list(zip(shortened.train.texts, shortened.train.labels, strict=True))
+        assert pairs_of_train == [pair for pair in pairs if pair in pairs_of_train]
         for label in (0, 1):
-            of_label = [pair for pair in kept if pair[1] == label]
+            of_label = [pair for pair in pairs_of_train if pair[1] == label]
             assert len(of_label) >= 3
             assert of_label == [pair for pair in pairs if pair[1] == label][: len(of_label)]
 
@@ -92,11 +92,11 @@ def test_a_trial_scores_the_test_texts_of_its_fold_only_where_rows_report_them(s
 
 def test_the_report_of_rows_shows_their_test_scores_and_the_papers_figures(sweep, monkeypatch):
     monkeypatch.setattr(report, "_pictures", lambda *_: [])
-    made = {"trial": ["0001", "0000"], "status": ["completed"] * 2, "score": [0.9, 0.875], "std": [0.01, None]}
-    made |= {"test_accuracy": [0.8765, 0.5], "row": ["deep", "wide"], "encoder_parameters": [9, 8]}
-    page = report.page(pd.DataFrame(made), dataclasses.replace(sweep, test="all"), {})
+    frame_columns = {"trial": ["0001", "0000"], "status": ["completed"] * 2, "score": [0.9, 0.875], "std": [0.01, None]}
+    frame_columns |= {"test_accuracy": [0.8765, 0.5], "row": ["deep", "wide"], "encoder_parameters": [9, 8]}
+    page = report.page(pd.DataFrame(frame_columns), dataclasses.replace(sweep, test="all"), {})
     assert "2 rows on sst2_phrases" in page
     assert "<td>0.8765</td>" in page
     (published,) = [line for line in page.split("<h2>Published")[1].split("<tr>") if "ding2018_table3_10x20" in line]
     assert "<td>88.5</td><td>90</td><td>0001</td>" in published
-    assert report.value_columns(pd.DataFrame(made)) == ["row"]
+    assert report.value_columns(pd.DataFrame(frame_columns)) == ["row"]

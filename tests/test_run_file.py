@@ -25,8 +25,8 @@ TINY = ["--units", "3", "--embedding-dim", "4", "--kernel", "native", "--epochs"
 def first(tmp_path_factory):
     """A run of the command line on the demo corpus."""
     folder = tmp_path_factory.mktemp("repeated") / "first"
-    given = ["--seed", "7", "--softmax-max-norm", "3", "--class-weights", '{"positive": 2}', "--run-dir", str(folder)]
-    assert main(["train", "bilstm", "--dataset", "demo", *TINY, *given, "--quiet"]) == 0
+    options = ["--seed", "7", "--softmax-max-norm", "3", "--class-weights", '{"positive": 2}', "--run-dir", str(folder)]
+    assert main(["train", "bilstm", "--dataset", "demo", *TINY, *options, "--quiet"]) == 0
     return folder
 
 
@@ -58,23 +58,23 @@ def test_the_file_says_what_was_given_and_chosen_in_sections(first):
 
 
 def test_a_bundle_loads_with_its_file_edited_or_gone_and_a_copy_has_none(first, tmp_path):
-    loaded = zoo.load(first)
+    bundle = zoo.load(first)
     text = (first / "run.toml").read_text()
     (first / "run.toml").write_text("edited = true")
     zoo.load(first)
     (first / "run.toml").unlink()
     zoo.load(first)
     (first / "run.toml").write_text(text)
-    assert not (loaded.save(tmp_path / "copy") / "run.toml").exists()
+    assert not (bundle.save(tmp_path / "copy") / "run.toml").exists()
 
 
 def test_weights_that_changed_are_saved_without_the_file(first, tmp_path):
-    loaded = zoo.load(first)
-    loaded.beside["run.toml"] = "seed = 1\n"
-    assert (loaded.save(tmp_path / "same") / "run.toml").read_text() == "seed = 1\n"
-    loaded.model.get_layer("logits").bias.assign([1.0, 2.0])
+    bundle = zoo.load(first)
+    bundle.beside["run.toml"] = "seed = 1\n"
+    assert (bundle.save(tmp_path / "same") / "run.toml").read_text() == "seed = 1\n"
+    bundle.model.get_layer("logits").bias.assign([1.0, 2.0])
     with pytest.warns(UserWarning, match="saved without scores"):
-        assert not (loaded.save(tmp_path / "changed") / "run.toml").exists()
+        assert not (bundle.save(tmp_path / "changed") / "run.toml").exists()
 
 
 def test_options_take_precedence_and_a_corpus_is_taken_whole(tmp_path):
@@ -83,8 +83,13 @@ def test_options_take_precedence_and_a_corpus_is_taken_whole(tmp_path):
         'model = "bilstm"\nseed = 3\n[data]\ndataset = "csv"\ntrain_file = "gone.csv"\nlabel_column = "stars"\n'
         '[training]\nepochs = 4\n[arguments]\nunits = 5\nsoftmax_max_norm = "null"\n'
     )
-    given = {"seed": 9, "epochs": None, "dataset": str(tmp_path / "mine.csv"), "run_dir": str(tmp_path / "run")}
-    model, corpus, options = train.prepare(None, str(tmp_path / "run.toml"), given)
+    options_of_command = {
+        "seed": 9,
+        "epochs": None,
+        "dataset": str(tmp_path / "mine.csv"),
+        "run_dir": str(tmp_path / "run"),
+    }
+    model, corpus, options = train.prepare(None, str(tmp_path / "run.toml"), options_of_command)
     assert (model, corpus.label_names, corpus.train.texts[0]) == ("bilstm", ("down", "up"), "fine film")
     assert options == {
         "run_dir": str(tmp_path / "run"),
@@ -99,8 +104,8 @@ def test_options_take_precedence_and_a_corpus_is_taken_whole(tmp_path):
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, mark):
     content = f'{mark}model = "bilstm"\nseed = 3\n[training]\nepochs = 4\n'
     (tmp_path / "run.toml").write_bytes(content.encode())
-    given = {"dataset": "demo", "run_dir": str(tmp_path / "run")}
-    model, _, options = train.prepare(None, str(tmp_path / "run.toml"), given)
+    options_of_command = {"dataset": "demo", "run_dir": str(tmp_path / "run")}
+    model, _, options = train.prepare(None, str(tmp_path / "run.toml"), options_of_command)
     assert (model, options["seed"], options["epochs"]) == ("bilstm", 3, 4)
 
 
@@ -130,8 +135,8 @@ def test_a_file_that_is_wrong_is_refused_with_what_belongs_there(tmp_path, capsy
     assert err.count("\n") == 1
 
 
-def text_of(tmp_path, corpus, model="bilstm", recipe=None, **given):
-    return run_file.text_of(request.check(model, tmp_path / "run", given, recipe=recipe), corpus)
+def text_of(tmp_path, corpus, model="bilstm", recipe=None, **options):
+    return run_file.text_of(request.check(model, tmp_path / "run", options, recipe=recipe), corpus)
 
 
 def test_files_are_named_by_their_whole_path_and_numbers_of_numpy_are_numbers(tmp_path, monkeypatch):
@@ -139,10 +144,10 @@ def test_files_are_named_by_their_whole_path_and_numbers_of_numpy_are_numbers(tm
     (tmp_path / "words.txt").write_text("fine 1 2\n")
     monkeypatch.chdir(tmp_path)
     corpus = zoo.load_corpus("csv", train_file="mine.csv")
-    found = tomllib.loads(text_of(tmp_path, corpus, vectors="words.txt", dropout=np.float64(0.25), units=np.int64(3)))
-    assert found["data"] == {"dataset": "csv", "train_file": str(tmp_path / "mine.csv")}
-    assert found["training"] == {"vectors": str(tmp_path / "words.txt")}
-    assert found["arguments"] == {"dropout": 0.25, "units": 3}
+    values = tomllib.loads(text_of(tmp_path, corpus, vectors="words.txt", dropout=np.float64(0.25), units=np.int64(3)))
+    assert values["data"] == {"dataset": "csv", "train_file": str(tmp_path / "mine.csv")}
+    assert values["training"] == {"vectors": str(tmp_path / "words.txt")}
+    assert values["arguments"] == {"dropout": 0.25, "units": 3}
 
 
 def test_a_corpus_made_in_python_is_only_told_of(tmp_path):
@@ -159,16 +164,16 @@ def test_a_fold_is_repeated_as_a_fold(tmp_path):
 
     (tmp_path / "mine.csv").write_text("text,label\n" + "fine film,up\ndull film,down\n" * 5)
     corpus = zoo.load_corpus("csv", train_file=tmp_path / "mine.csv")
-    found = tomllib.loads(text_of(tmp_path, protocol._fold(corpus, 2, 5)))
-    assert (found["folds"], found["only_folds"]) == (5, [2])
+    values = tomllib.loads(text_of(tmp_path, protocol._fold(corpus, 2, 5)))
+    assert (values["folds"], values["only_folds"]) == (5, [2])
     assert corpus.origin.settings == {"dataset": "csv", "train_file": tmp_path / "mine.csv"}
 
 
 def test_the_recipe_and_vectors_that_were_chosen_are_named(tmp_path):
     demo = zoo.load_corpus("demo", task="language_model")
     text = text_of(tmp_path, demo, "stacked_lstm_lm", "zaremba2014_medium", clip_norm=None)
-    found = tomllib.loads(text)
-    assert (found["recipe"], found["arguments"]) == ("zaremba2014_medium", {"clip_norm": "null"})
+    values = tomllib.loads(text)
+    assert (values["recipe"], values["arguments"]) == ("zaremba2014_medium", {"clip_norm": "null"})
 
 
 @pytest.mark.parametrize(

@@ -188,9 +188,9 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
             process.communicate()
             files.check_new_folder(path, "bundle")
             assert zoo.load(path).predict(["The soup was bland."]) == expected
-            found = {name for name in names(path) if not temporary.is_ours(name)}
+            files_of_copy = {name for name in names(path) if not temporary.is_ours(name)}
             # The card, the report and the pictures come last: a kill may leave the bundle without them.
-            assert set(names(folder)) - FOR_PEOPLE <= found <= set(names(folder))
+            assert set(names(folder)) - FOR_PEOPLE <= files_of_copy <= set(names(folder))
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

@@ -34,32 +34,32 @@ def test_importing_the_rules_or_the_package_loads_no_onnx_runtime():
 
 
 def test_it_predicts_where_tensorflow_and_the_zoo_cannot_be_imported(tmp_path):
-    one = bundle("bilstm")
-    one.export(tmp_path / "export", format="onnx")
+    new_bundle = bundle("bilstm")
+    new_bundle.export(tmp_path / "export", format="onnx")
     ran = subprocess.run(
         [sys.executable, "-c", BLOCKED, "--json", str(tmp_path / "export"), *TEXTS], capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr
-    found = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert [row["label"] for row in found] == [row.label for row in one.predict(TEXTS)]
+    rows = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [row["label"] for row in rows] == [row.label for row in new_bundle.predict(TEXTS)]
 
 
 @pytest.mark.slow
 def test_two_distributions_are_enough_to_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "own"))
-    one = with_vectors(write_table(tmp_path / "own"))
-    one.save(tmp_path / "own" / "models" / "films")
-    one.export(tmp_path / "own" / "models" / "films" / "onnx", format="onnx", shared_words=True)
-    expected = [(row.label, f"{row.probability:.4f}") for row in one.predict(TEXTS)]
+    new_bundle = with_vectors(write_table(tmp_path / "own"))
+    new_bundle.save(tmp_path / "own" / "models" / "films")
+    new_bundle.export(tmp_path / "own" / "models" / "films" / "onnx", format="onnx", shared_words=True)
+    expected = [(row.label, f"{row.probability:.4f}") for row in new_bundle.predict(TEXTS)]
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     for name in ("dense_lstm_zoo_runtime", "presets"):  # copies: pip leaves a folder named build
         shutil.copytree(pages.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("build", "*.egg-info"))
     subprocess.run([*install, tmp_path / "dense_lstm_zoo_runtime", tmp_path / "presets"], check=True)
-    listed = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
-    assert "tensorflow" not in listed
-    assert "dense-lstm-zoo " not in listed
+    packages = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
+    assert "tensorflow" not in packages
+    assert "dense-lstm-zoo " not in packages
     ran = subprocess.run(
         [python, "-m", "dense_lstm_zoo_runtime", "films", *TEXTS], capture_output=True, text=True, cwd=tmp_path / "venv"
     )

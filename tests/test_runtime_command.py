@@ -33,35 +33,37 @@ def test_a_classifier_prints_label_probability_and_text(exports, capsys):
 
 def test_a_tagger_prints_tokens_with_tags(exports, capsys):
     assert main([str(exports / "bilstm_tagger"), "It wasn't bad!"]) == 0
-    (found,) = Predictor(exports / "bilstm_tagger").predict(["It wasn't bad!"])
-    assert capsys.readouterr().out == " ".join(map("{}/{}".format, found.tokens, found.tags)) + "\n"
-    assert found.tokens == ["It", "was", "n't", "bad", "!"]
+    (sentence,) = Predictor(exports / "bilstm_tagger").predict(["It wasn't bad!"])
+    assert capsys.readouterr().out == " ".join(map("{}/{}".format, sentence.tokens, sentence.tags)) + "\n"
+    assert sentence.tokens == ["It", "was", "n't", "bad", "!"]
 
 
 def test_a_language_model_prints_log_probability_and_perplexity(exports, capsys):
     assert main([str(exports / "stacked_lstm_lm"), "the film"]) == 0
-    (found,) = Predictor(exports / "stacked_lstm_lm").score(["the film"])
-    assert capsys.readouterr().out == f"{found.log_probability:.4f}\t{found.perplexity:.2f}\tthe film\n"
+    (score,) = Predictor(exports / "stacked_lstm_lm").score(["the film"])
+    assert capsys.readouterr().out == f"{score.log_probability:.4f}\t{score.perplexity:.2f}\tthe film\n"
 
 
 def test_json_holds_every_field(exports, capsys):
     assert main(["--json", str(exports / "bilstm"), "café\x9b"]) == 0
     line = capsys.readouterr().out
     assert "\x9b" not in line
-    found = json.loads(line)
-    assert set(found) == {"text", "label", "probability", "probabilities"}
-    assert found["text"] == "café\x9b"
-    assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    row = json.loads(line)
+    assert set(row) == {"text", "label", "probability", "probabilities"}
+    assert row["text"] == "café\x9b"
+    assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 
 
 def test_json_has_null_for_what_it_cannot_hold(exports, capsys, monkeypatch):
     nan = Prediction("a", "good", float("nan"), {"good": float("nan"), "bad": 0.5})
-    for found in (nan, Score("a", -800.0, float("inf"), 1, 0)):
-        monkeypatch.setattr("dense_lstm_zoo_runtime.Predictor.predict_stream", lambda *_, found=found: iter([found]))
+    for answer in (nan, Score("a", -800.0, float("inf"), 1, 0)):
+        monkeypatch.setattr(
+            "dense_lstm_zoo_runtime.Predictor.predict_stream", lambda *_, shown_answer=answer: iter([shown_answer])
+        )
         assert main([str(exports / "bilstm"), "--json", "a"]) == 0
-        told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-        assert told["text"] == "a"
-        assert told.get("probabilities", {"good": None, "bad": 0.5}) == {"good": None, "bad": 0.5}
+        row = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+        assert row["text"] == "a"
+        assert row.get("probabilities", {"good": None, "bad": 0.5}) == {"good": None, "bad": 0.5}
 
 
 def test_options_may_stand_between_the_export_and_its_texts(exports, capsys):
@@ -114,9 +116,9 @@ def test_an_error_is_one_line_and_exit_status_2(tmp_path, capsys):
 
 
 def test_help_shows_examples(capsys):
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exit_info:
         main(["--help"])
-    assert left.value.code == 0
+    assert exit_info.value.code == 0
     out = capsys.readouterr().out
     assert "one text per line" in out
     assert "dense-lstm-zoo export RUN PATH --format onnx" in out

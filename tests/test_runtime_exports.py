@@ -16,7 +16,7 @@ from tests.preset_harness import OTHERS_LAST, TABLE, with_vectors, write_table
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def shared_export(tmp_path_factory):
     """Exports of three tasks, and of one with shared words beside its table; no test changes them."""
     folder = tmp_path_factory.mktemp("made")
     wide = {"stacked_lstm_lm": {"units": 40}}  # wide enough for a file of weights
@@ -24,29 +24,29 @@ def made(tmp_path_factory):
         bundle(name, **wide.get(name, {})).export(folder / name, format="onnx")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder / "presets"))
-        one = with_vectors(write_table(folder / "presets"))
-        one.export(folder / "shared", format="onnx", shared_words=True)
-        one.save(folder / "presets" / "models" / "my_films")
-        one.export(folder / "presets" / "models" / "my_films" / "onnx", format="onnx")
-        one.save(folder / "presets" / "models" / "bare")
+        new_bundle = with_vectors(write_table(folder / "presets"))
+        new_bundle.export(folder / "shared", format="onnx", shared_words=True)
+        new_bundle.save(folder / "presets" / "models" / "my_films")
+        new_bundle.export(folder / "presets" / "models" / "my_films" / "onnx", format="onnx")
+        new_bundle.save(folder / "presets" / "models" / "bare")
     return folder
 
 
 @pytest.fixture
-def copy(made, tmp_path, monkeypatch):
+def copy(shared_export, tmp_path, monkeypatch):
     """Copies of them all, which a test may change."""
-    shutil.copytree(made, tmp_path / "made")
+    shutil.copytree(shared_export, tmp_path / "made")
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "made" / "presets"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "made"
 
 
-def refused(source, *said, error=ExportError):
+def refused(source, *parts, error=ExportError):
     with pytest.raises(error) as raised:
         Predictor(source)
     message = str(raised.value)
     assert "\n" not in message
-    for part in said:
+    for part in parts:
         assert part in message, message
 
 
@@ -108,9 +108,11 @@ def test_weights_outside_the_folder_are_not_read(name, copy):
     (copy / "stacked_lstm_lm" / "here").mkdir()
     shutil.copy(graph.with_name("weights.bin"), copy / "secret.bin")
     model = onnx.load(graph, load_external_data=False)
-    told = [told for weight in model.graph.initializer for told in weight.external_data if told.key == "location"]
-    assert told
-    for each in told:
+    locations = [
+        entry for weight in model.graph.initializer for entry in weight.external_data if entry.key == "location"
+    ]
+    assert locations
+    for each in locations:
         each.value = name.format(folder=copy)
     graph.write_bytes(model.SerializeToString())
     seal(copy / "stacked_lstm_lm")
@@ -126,7 +128,7 @@ def test_another_version_is_named_with_what_to_do(copy):
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"task": "translation"}, "'task' must be one of"),
         ({"labels": ["a", "a", "b"]}, "'labels' holds a value twice"),
@@ -153,9 +155,9 @@ def test_another_version_is_named_with_what_to_do(copy):
         ({"shared_words": 3}, "config.json is damaged"),
     ],
 )
-def test_a_claim_that_cannot_be_is_refused(values, said, copy):
+def test_a_claim_that_cannot_be_is_refused(values, message, copy):
     change(copy / "bilstm", **values)
-    refused(copy / "bilstm", said)
+    refused(copy / "bilstm", message)
 
 
 def test_a_taggers_graph_with_more_tags_than_labels_is_damaged(copy):
@@ -169,12 +171,12 @@ def test_more_tags_than_a_taggers_graph_has_are_refused(copy):
     refused(copy / "bilstm_tagger", "bilstm_tagger is damaged: its graph has")
 
 
-@pytest.mark.parametrize(("word", "said"), [("the", "'the' occurs twice"), ("more", "model.onnx is damaged")])
-def test_words_that_occur_twice_or_have_no_vector_are_refused(word, said, copy):
+@pytest.mark.parametrize(("word", "message"), [("the", "'the' occurs twice"), ("more", "model.onnx is damaged")])
+def test_words_that_occur_twice_or_have_no_vector_are_refused(word, message, copy):
     with (copy / "bilstm" / "vocabulary.txt").open("a") as file:
         file.write(f"{word}\n")
     seal(copy / "bilstm")
-    refused(copy / "bilstm", said)
+    refused(copy / "bilstm", message)
 
 
 def test_a_link_in_a_subfolder_is_refused(copy):
@@ -235,9 +237,9 @@ def test_a_copy_of_a_predictor_reads_its_folder_again(copy):
 
 
 @pytest.mark.parametrize("temperature", [1e-320, 1e300, -1.0, float("nan"), float("inf")])
-def test_a_temperature_that_no_logits_can_be_divided_by_is_refused(temperature, made):
+def test_a_temperature_that_no_logits_can_be_divided_by_is_refused(temperature, shared_export):
     with pytest.raises(ValueError, match="temperature must be"):
-        Predictor(made / "stacked_lstm_lm").generate("the", temperature=temperature)
+        Predictor(shared_export / "stacked_lstm_lm").generate("the", temperature=temperature)
 
 
 def test_what_is_not_a_graph_is_refused(copy):
@@ -254,12 +256,12 @@ def test_a_graph_of_another_vocabulary_is_refused(copy):
 
 
 def test_what_is_not_an_export_is_told_apart(copy, tmp_path):
-    how = 'bundle.export(path, format="onnx")'
+    instruction = 'bundle.export(path, format="onnx")'
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved" / "saved_model.pb").touch()
-    refused(tmp_path / "saved", "is a SavedModel, not an ONNX export", how)
-    refused(copy / "presets" / "models" / "bare", "is a bundle without an ONNX export", how)
-    refused(tmp_path, "is not an ONNX export", how)
+    refused(tmp_path / "saved", "is a SavedModel, not an ONNX export", instruction)
+    refused(copy / "presets" / "models" / "bare", "is a bundle without an ONNX export", instruction)
+    refused(tmp_path, "is not an ONNX export", instruction)
     (tmp_path / "file").touch()
     refused(tmp_path / "file", "is a file; an ONNX export is a folder")
     refused("no/such/folder", "no/such/folder does not exist", error=FileNotFoundError)
@@ -322,22 +324,22 @@ def test_rows_that_are_not_the_tables_are_refused(copy):
 def short(tmp_path, monkeypatch):
     """A bundle and its export whose last words are all other words of the table, in its order."""
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
-    one = with_vectors(write_table(tmp_path / "presets", words=OTHERS_LAST))
-    return one, one.export(tmp_path / "short", format="onnx", shared_words=True)
+    new_bundle = with_vectors(write_table(tmp_path / "presets", words=OTHERS_LAST))
+    return new_bundle, new_bundle.export(tmp_path / "short", format="onnx", shared_words=True)
 
 
 def test_words_that_are_all_others_of_the_table_are_left_to_it(short):
-    one, folder = short
+    bundle_of_export, folder = short
     assert (folder / "vocabulary.txt").read_text().split() == list(WORDS[:5])
     assert len((folder / "shared_words.rows").read_bytes()) == 4 * 7
     texts = [" ".join(WORDS), WORDS[-1], "nothing known", ""]
-    expected = [list(found.probabilities.values()) for found in one.predict(texts)]
-    received = [list(found.probabilities.values()) for found in Predictor(folder).predict(texts)]
-    assert np.allclose(received, expected, atol=1e-6)
+    expected = [list(answer.probabilities.values()) for answer in bundle_of_export.predict(texts)]
+    actual = [list(answer.probabilities.values()) for answer in Predictor(folder).predict(texts)]
+    assert np.allclose(actual, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("claimed_others", "message"),
     [
         (-1, "must be a number of them; received -1"),
         (True, "must be a number of them; received True"),
@@ -345,26 +347,26 @@ def test_words_that_are_all_others_of_the_table_are_left_to_it(short):
         (0, "the vocabulary has 7 ids"),
     ],
 )
-def test_a_claim_about_other_words_that_cannot_be_is_refused(short, others, said):
+def test_a_claim_about_other_words_that_cannot_be_is_refused(short, claimed_others, message):
     _, folder = short
     claims = json.loads((folder / "config.json").read_text())["shared_words"]
-    change(folder, shared_words={**claims, "others": others})
-    refused(folder, said)
+    change(folder, shared_words={**claims, "others": claimed_others})
+    refused(folder, message)
 
 
 def test_words_that_a_table_cannot_complete_are_refused(short):
     _, folder = short
-    for words, said in ((WORDS[:6], "lacks 8 of them"), (WORDS[1:5], "lacks 10 of them"), (WORDS[:4], "15 ids")):
+    for words, message in ((WORDS[:6], "lacks 8 of them"), (WORDS[1:5], "lacks 10 of them"), (WORDS[:4], "15 ids")):
         (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in words))
         seal(folder)
-        refused(folder, said)
+        refused(folder, message)
     (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in WORDS[:5]))
     rows(np.zeros(16), folder)
     refused(folder, "shared_words.rows is damaged", "64 bytes, not 28")
 
 
-def test_threads_must_be_a_number_of_them(made):
+def test_threads_must_be_a_number_of_them(shared_export):
     with pytest.raises(ValueError, match="threads must be an integer of at least 1; received 0"):
-        Predictor(made / "bilstm", threads=0)
+        Predictor(shared_export / "bilstm", threads=0)
     with pytest.raises(ValueError, match="threads must be an integer from 1 to 256; received 1000000000"):
-        Predictor(made / "bilstm", threads=10**9)
+        Predictor(shared_export / "bilstm", threads=10**9)

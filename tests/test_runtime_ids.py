@@ -50,11 +50,11 @@ PIECES += [
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=8)
 
 
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
+def assert_same(actual, expected):
+    assert actual.keys() == expected.keys()
     for name, ids in expected.items():
-        assert found[name].dtype == np.int32
-        assert found[name].tolist() == ids.tolist(), name
+        assert actual[name].dtype == np.int32
+        assert actual[name].tolist() == ids.tolist(), name
 
 
 TEXT_OPTIONS = [{"oov": "unk"}, {"oov": "drop"}, {"oov": "drop", "chars": CHARS}, {"oov": "unk", "max_tokens": 2}]

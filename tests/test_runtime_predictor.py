@@ -22,8 +22,8 @@ ODD = ["The film was n't good", "", "It's a “very” LONG café… ½ 😀", "
 
 
 def words(count: int) -> str:
-    chosen = np.random.default_rng(count).choice([*WORDS, "zzz", "Café", "DON'T", "1984"], count)
-    return " ".join(chosen)
+    drawn_words = np.random.default_rng(count).choice([*WORDS, "zzz", "Café", "DON'T", "1984"], count)
+    return " ".join(drawn_words)
 
 
 # Lengths around a window of a language model and a batch, then a very long one.
@@ -33,35 +33,35 @@ TEXTS = [*ODD, *(words(count) for count in (1, 2, 7, 31, 32, 33, 64, 65))]
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     """A bundle and a predictor over its export, made once per model."""
-    folder, made = tmp_path_factory.mktemp("exports"), {}
+    folder, exports = tmp_path_factory.mktemp("exports"), {}
 
     def _exported(name, **arguments):
-        key = f"{name}{len(made)}"
-        if (name, str(arguments)) not in made:
+        key = f"{name}{len(exports)}"
+        if (name, str(arguments)) not in exports:
             keras.utils.set_random_seed(1)
-            one = bundle(name, **arguments)
-            made[name, str(arguments)] = one, Predictor(one.export(folder / key, format="onnx"))
-        return made[name, str(arguments)]
+            new_bundle = bundle(name, **arguments)
+            exports[name, str(arguments)] = new_bundle, Predictor(new_bundle.export(folder / key, format="onnx"))
+        return exports[name, str(arguments)]
 
     return _exported
 
 
-def compare_labels(one, predictor, texts):
-    expected, found = one.predict(texts), predictor.predict(texts)
-    for a, b in zip(expected, found, strict=True):
+def compare_labels(bundle_of_export, predictor, texts):
+    expected, actual = bundle_of_export.predict(texts), predictor.predict(texts)
+    for a, b in zip(expected, actual, strict=True):
         assert (a.text, a.label) == (b.text, b.label)
         assert b.probability == pytest.approx(a.probability, abs=1e-5)
         assert b.probabilities == pytest.approx(a.probabilities, abs=1e-5)
 
 
-def compare_tags(one, predictor, sentences):
-    for a, b in zip(one.predict(sentences), predictor.predict(sentences), strict=True):
+def compare_tags(bundle_of_export, predictor, sentences):
+    for a, b in zip(bundle_of_export.predict(sentences), predictor.predict(sentences), strict=True):
         assert (a.tokens, a.tags) == (b.tokens, b.tags)
         assert b.probabilities == pytest.approx(a.probabilities, abs=1e-5)
 
 
-def compare_scores(one, predictor, texts):
-    for a, b in zip(one.score(texts), predictor.score(texts), strict=True):
+def compare_scores(bundle_of_export, predictor, texts):
+    for a, b in zip(bundle_of_export.score(texts), predictor.score(texts), strict=True):
         assert (a.text, a.tokens, a.unknown_words) == (b.text, b.tokens, b.unknown_words)
         assert b.log_probability == pytest.approx(a.log_probability, abs=1e-5 * a.tokens)
         assert b.perplexity == pytest.approx(a.perplexity, rel=1e-4)
@@ -72,26 +72,26 @@ COMPARE = {"classification": compare_labels, "tagging": compare_tags, "language_
 
 @pytest.mark.parametrize("name", zoo.list_models())
 def test_every_model_answers_as_its_bundle_does(name, exported):
-    one, predictor = exported(name)
-    COMPARE[predictor.task](one, predictor, TEXTS)
-    assert (predictor.task, predictor.model) == (one.config["task"], name)
-    assert predictor.labels == one.labels
+    bundle_of_export, predictor = exported(name)
+    COMPARE[predictor.task](bundle_of_export, predictor, TEXTS)
+    assert (predictor.task, predictor.model) == (bundle_of_export.config["task"], name)
+    assert predictor.labels == bundle_of_export.labels
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", zoo.list_models())
 def test_every_model_answers_for_10000_words_as_its_bundle_does(name, exported):
-    one, predictor = exported(name)
-    COMPARE[predictor.task](one, predictor, [words(10_000), "good"])
+    bundle_of_export, predictor = exported(name)
+    COMPARE[predictor.task](bundle_of_export, predictor, [words(10_000), "good"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", zoo.list_models())
 def test_every_model_answers_for_the_demo_corpus_as_its_bundle_does(name, exported):
-    one, predictor = exported(name)
+    bundle_of_export, predictor = exported(name)
     test = zoo.load_corpus("demo", task=predictor.task).test
     lines = {"classification": lambda: test.texts, "tagging": lambda: test.tokens, "language_model": lambda: list(test)}
-    COMPARE[predictor.task](one, predictor, lines[predictor.task]()[:200])
+    COMPARE[predictor.task](bundle_of_export, predictor, lines[predictor.task]()[:200])
 
 
 @pytest.mark.parametrize(
@@ -109,35 +109,35 @@ def test_a_tagger_with_other_options_tags_as_its_bundle_does(arguments, exported
 
 
 def test_a_calibrated_classifier_keeps_its_temperature(tmp_path):
-    one = bundle("bilstm")
-    one.metrics["temperature"] = 3.0
-    compare_labels(one, Predictor(one.export(tmp_path / "export", format="onnx")), TEXTS)
+    new_bundle = bundle("bilstm")
+    new_bundle.metrics["temperature"] = 3.0
+    compare_labels(new_bundle, Predictor(new_bundle.export(tmp_path / "export", format="onnx")), TEXTS)
 
 
 def test_vectors_of_texts_are_those_of_the_bundle(exported):
-    one, predictor = exported("dc_bilstm")
-    np.testing.assert_allclose(predictor.embed(TEXTS), one.embed(TEXTS), atol=1e-6)
-    assert predictor.embed([]).shape == one.embed([]).shape
+    bundle_of_export, predictor = exported("dc_bilstm")
+    np.testing.assert_allclose(predictor.embed(TEXTS), bundle_of_export.embed(TEXTS), atol=1e-6)
+    assert predictor.embed([]).shape == bundle_of_export.embed([]).shape
 
 
 def test_a_language_model_continues_a_prompt_with_the_same_words(exported):
-    one, predictor = exported("dense_lstm_lm")
+    bundle_of_export, predictor = exported("dense_lstm_lm")
     for options in ({}, {"temperature": 0}, {"top_k": 3, "stop_at_line_end": False}, {"allow_unknown": True}):
-        a, b = (model.generate(words(40), 30, seed=5, **options) for model in (one, predictor))
+        a, b = (model.generate(words(40), 30, seed=5, **options) for model in (bundle_of_export, predictor))
         assert (b.prompt, b.text) == (a.prompt, a.text)
         assert b.log_probability == pytest.approx(a.log_probability, abs=1e-4)
-    expected, found = one.next_words("the film", 5), predictor.next_words("the film", 5)
-    assert [word for word, _ in found] == [word for word, _ in expected]
-    assert [share for _, share in found] == pytest.approx([share for _, share in expected], abs=1e-6)
+    expected, actual = bundle_of_export.next_words("the film", 5), predictor.next_words("the film", 5)
+    assert [word for word, _ in actual] == [word for word, _ in expected]
+    assert [share for _, share in actual] == pytest.approx([share for _, share in expected], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "bilstm_tagger"])
 def test_words_of_a_shared_table_are_looked_up_in_it(name, tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
-    one = with_vectors(write_table(tmp_path / "presets"), name)
-    predictor = Predictor(one.export(tmp_path / "export", format="onnx", shared_words=True))
+    new_bundle = with_vectors(write_table(tmp_path / "presets"), name)
+    predictor = Predictor(new_bundle.export(tmp_path / "export", format="onnx", shared_words=True))
     assert predictor.config["shared_words"]["table"] == TABLE
-    COMPARE[predictor.task](one, predictor, TEXTS)
+    COMPARE[predictor.task](new_bundle, predictor, TEXTS)
 
 
 def test_a_stream_is_answered_as_it_comes(exported):
@@ -155,9 +155,12 @@ def test_no_texts_have_no_answers(exported):
 @pytest.mark.parametrize("wrong", ["one text", ["good", None], {"text": ["good"]}, ["good", float("nan")], 3, [["a"]]])
 @pytest.mark.parametrize("name", ["bilstm", "stacked_lstm_lm"])
 def test_what_is_not_a_list_of_strings_is_refused_as_by_the_bundle(wrong, name, exported):
-    one, predictor = exported(name)
+    bundle_of_export, predictor = exported(name)
     messages = []
-    for ask in (one.predict if predictor.task == "classification" else one.score, predictor.predict):
+    for ask in (
+        bundle_of_export.predict if predictor.task == "classification" else bundle_of_export.score,
+        predictor.predict,
+    ):
         with pytest.raises(TypeError) as raised:
             ask(wrong)
         messages.append(str(raised.value))
@@ -180,7 +183,9 @@ def test_a_method_of_another_task_is_refused(exported):
             getattr(exported(name)[1], ask)(["good"])
 
 
-@pytest.mark.parametrize("ours", [Prediction, TaggedSentence, Score, Continuation], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "ours", [Prediction, TaggedSentence, Score, Continuation], ids=lambda answer_class: answer_class.__name__
+)
 def test_answers_have_the_fields_of_the_bundles(ours):
     theirs = getattr(runtime, ours.__name__)
     assert [(f.name, f.type) for f in dataclasses.fields(ours)] == [

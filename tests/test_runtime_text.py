@@ -149,10 +149,10 @@ def test_every_character_is_normalised_as_in_the_graph():
 def test_characters_of_every_kind_give_the_same_tokens(form):
     # Of ideographs, syllables and unassigned characters, one in 97. TensorFlow's RE2 has Unicode 15.0, where some
     # ideographs are not letters yet: clitics and initials show it.
-    added = range(0x2EBF0, 0x2EE5E)
+    newer = range(0x2EBF0, 0x2EE5E)
     many = ("Lo", "Cn", "Co")
-    chosen = [char for char in EVERY_CHARACTER if ord(char) % 97 == 0 or unicodedata.category(char) not in many]
-    assert_same_tokens([form.format(character) for character in chosen if ord(character) not in added])
+    characters = [char for char in EVERY_CHARACTER if ord(char) % 97 == 0 or unicodedata.category(char) not in many]
+    assert_same_tokens([form.format(character) for character in characters if ord(character) not in newer])
 
 
 def test_every_character_is_folded_as_in_the_graph():
@@ -202,9 +202,9 @@ def test_short_texts_of_every_kind_lose_nothing_by_rules_that_are_skipped(length
         "no.",
         "U.S",
     ]
-    for chosen in itertools.product(pieces, repeat=length):
+    for combination in itertools.product(pieces, repeat=length):
         for version, runtime in runtimes.items():
-            assert runtime("".join(chosen)) == by_rules_alone("".join(chosen), version), chosen
+            assert runtime("".join(combination)) == by_rules_alone("".join(combination), version), combination
 
 
 @settings(max_examples=100, deadline=None)
@@ -219,8 +219,8 @@ def test_no_text_loses_anything_by_rules_that_are_skipped(given_text):
 def test_what_a_rule_matches_holds_what_it_needs(given_text):
     data = normalize(given_text).encode()
     for pattern, needs in rules.NEEDS.items():
-        for found in compiled(pattern).finditer(data):
-            assert any(need.encode() in found.group() for need in needs), (pattern, found.group())
+        for match in compiled(pattern).finditer(data):
+            assert any(need.encode() in match.group() for need in needs), (pattern, match.group())
 
 
 @functools.cache

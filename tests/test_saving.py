@@ -13,9 +13,9 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
-from tests.saving_harness import NEEDED, made, names, same_weights
+from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
 
-pytestmark = pytest.mark.usefixtures("drawn")
+pytestmark = pytest.mark.usefixtures("real_pictures")
 
 FOR_PEOPLE = ["README.md", "learning_curve.png", "report.md", "report.png"]
 UGLY = [
@@ -47,11 +47,11 @@ UGLY = [
 
 @pytest.fixture(scope="module")
 def plain():
-    return made(["no", "yes"])
+    return scored_bundle(["no", "yes"])
 
 
 def test_no_label_however_odd_stops_a_save_or_spoils_a_picture(tmp_path):
-    bundle = made(UGLY)
+    bundle = scored_bundle(UGLY)
     bundle.save(tmp_path / "run")
     assert names(tmp_path / "run") == sorted([*NEEDED.split(), *FOR_PEOPLE])
     again = zoo.load(tmp_path / "run")
@@ -61,7 +61,7 @@ def test_no_label_however_odd_stops_a_save_or_spoils_a_picture(tmp_path):
 
 @pytest.mark.parametrize("classes", [300, 1500])
 def test_many_classes_make_no_larger_picture_and_an_evaluation_that_grows_with_the_texts(tmp_path, classes):
-    bundle = made([f"label {i}" for i in range(classes)], texts=2000)
+    bundle = scored_bundle([f"label {i}" for i in range(classes)], texts=2000)
     bundle.save(tmp_path / "run")
     picture = (tmp_path / "run" / "report.png").read_bytes()
     width, height = (int.from_bytes(picture[i : i + 4], "big") for i in (16, 20))  # PNG's header
@@ -72,7 +72,7 @@ def test_many_classes_make_no_larger_picture_and_an_evaluation_that_grows_with_t
 
 
 def test_an_evaluation_of_many_classes_from_an_older_version_is_still_shown(tmp_path):
-    bundle = made([f"label {i}" for i in range(120)])
+    bundle = scored_bundle([f"label {i}" for i in range(120)])
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 2, (120, 120))
     counts[7, 9] = 50
@@ -91,18 +91,18 @@ def too_large(*_, **__):
     raise MemoryError("Unable to allocate 4.6 GiB")
 
 
-def broken(*_, **__):
+def failing(*_, **__):
     raise RuntimeError("FreeType is\nbroken")
 
 
-@pytest.mark.parametrize("failure", [full_disk, too_large, broken], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("failure", [full_disk, too_large, failing], ids=lambda f: f.__name__)
 def test_a_picture_that_fails_is_told_in_one_line_and_the_bundle_is_whole(plain, tmp_path, monkeypatch, failure):
     from matplotlib.figure import Figure
 
     monkeypatch.setattr(Figure, "savefig", failure)
-    with pytest.warns(UserWarning, match=r"report\.png") as told:
+    with pytest.warns(UserWarning, match=r"report\.png") as warnings_:
         plain.save(tmp_path / "run")
-    (warning,) = (found for found in told if found.category is UserWarning)
+    (warning,) = (record for record in warnings_ if record.category is UserWarning)
     assert "learning_curve.png" in str(warning.message)
     assert len(str(warning.message).splitlines()) == 1
     assert names(tmp_path / "run") == sorted([*NEEDED.split(), "README.md", "report.md"])
@@ -111,7 +111,7 @@ def test_a_picture_that_fails_is_told_in_one_line_and_the_bundle_is_whole(plain,
 
 @pytest.mark.parametrize("writer", ["model_card", "markdown"])
 def test_a_card_or_report_that_fails_is_told_and_the_bundle_is_whole(plain, tmp_path, monkeypatch, writer):
-    monkeypatch.setattr(cards if writer == "model_card" else classification_report, writer, broken)
+    monkeypatch.setattr(cards if writer == "model_card" else classification_report, writer, failing)
     with pytest.warns(UserWarning, match="FreeType is broken"):
         plain.save(tmp_path / "run")
     missing = {"model_card": "README.md", "markdown": "report.md"}[writer]
@@ -163,12 +163,12 @@ def test_a_process_killed_while_it_draws_leaves_a_whole_bundle(tmp_path):
     script = f"""
     import os, signal
     from dense_lstm_zoo.display import plots
-    from tests.saving_harness import made
+    from tests.saving_harness import scored_bundle
     plots.learning_curve = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-    made(["no", "yes"]).save({str(tmp_path / "run")!r})
+    scored_bundle(["no", "yes"]).save({str(tmp_path / "run")!r})
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert process.returncode == -signal.SIGKILL
     assert len(zoo.load(tmp_path / "run").predict(["the film was good"])) == 1
 
 

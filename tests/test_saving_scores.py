@@ -9,12 +9,12 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.saving_harness import NEEDED, made, names, same_weights
+from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return made(["no", "yes"])
+    return scored_bundle(["no", "yes"])
 
 
 SCORES = ("0.6250", "0.875", "test_accuracy")
@@ -35,14 +35,14 @@ def one_weight_set(bundle, tmp_path):
 
 
 def weights_loaded(bundle, tmp_path):
-    other = made(["no", "yes"])
+    other = scored_bundle(["no", "yes"])
     given_other_weights(other, tmp_path)
     other.model.save_weights(tmp_path / "other.weights.h5")
     bundle.model.load_weights(tmp_path / "other.weights.h5")
 
 
 def another_model(bundle, tmp_path):
-    other = made(["no", "yes"])
+    other = scored_bundle(["no", "yes"])
     given_other_weights(other, tmp_path)
     bundle.model = other.model
 
@@ -51,10 +51,10 @@ CHANGES = [(trained_further, True), (given_other_weights, True), (one_weight_set
 CHANGES += [(weights_loaded, False), (another_model, False)]
 
 
-@pytest.mark.parametrize(("change", "loaded"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
-def test_weights_that_changed_are_saved_without_the_scores_of_others(tmp_path, change, loaded):
-    bundle = made(["no", "yes"])
-    if loaded:
+@pytest.mark.parametrize(("change", "from_disk"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
+def test_weights_that_changed_are_saved_without_the_scores_of_others(tmp_path, change, from_disk):
+    bundle = scored_bundle(["no", "yes"])
+    if from_disk:
         bundle = zoo.load(bundle.save(tmp_path / "first"))
     change(bundle, tmp_path)
     with pytest.warns(UserWarning, match=r"saved without scores: its weights have changed .*bundle\.rescore"):
@@ -64,14 +64,14 @@ def test_weights_that_changed_are_saved_without_the_scores_of_others(tmp_path, c
     assert again.metrics == {"parameters": 100, "encoder_parameters": 50, "changed": again.metrics["changed"]}
     assert again.evaluation == {}
     assert names(tmp_path / "run") == sorted([*NEEDED.split(), "README.md"])
-    shown = [repr(again), *((tmp_path / "run" / name).read_text() for name in ("README.md", "metrics.json"))]
-    assert not [score for score in SCORES for text in shown if score in text]
+    texts = [repr(again), *((tmp_path / "run" / name).read_text() for name in ("README.md", "metrics.json"))]
+    assert not [score for score in SCORES for text in texts if score in text]
     again.save(tmp_path / "again")  # there is nothing left to take away, and so no warning
     assert zoo.load(tmp_path / "again").metrics == again.metrics
 
 
 def test_weights_that_are_scored_or_set_to_what_they_were_keep_their_scores(tmp_path):
-    bundle = zoo.load(made(["no", "yes"]).save(tmp_path / "first"))
+    bundle = zoo.load(scored_bundle(["no", "yes"]).save(tmp_path / "first"))
     before = bundle.model.get_weights()
     given_other_weights(bundle, tmp_path)
     bundle.model.set_weights(before)
@@ -82,10 +82,10 @@ def test_weights_that_are_scored_or_set_to_what_they_were_keep_their_scores(tmp_
 
 
 def test_scored_again_the_bundle_has_the_scores_of_its_weights(tmp_path):
-    bundle = made(["no", "yes"])
+    bundle = scored_bundle(["no", "yes"])
     given_other_weights(bundle, tmp_path)
     test = Split(["the film was good", "bad", "very long", "it"], [0, 0, 1, 0])
-    predicted = [found.label for found in bundle.predict(test.texts)]
+    predicted = [prediction.label for prediction in bundle.predict(test.texts)]
     right = np.mean([bundle.labels[y] == label for y, label in zip(test.labels, predicted, strict=True)])
     bundle.rescore(test=test)
     bundle.save(tmp_path / "run")
@@ -102,18 +102,18 @@ def test_scored_again_the_bundle_has_the_scores_of_its_weights(tmp_path):
 def test_a_score_that_is_no_number_stops_no_save(plain, tmp_path):
     metrics = {**plain.metrics, "test_loss": float("inf"), "dev_loss": float("nan")}
     dataclasses.replace(plain, metrics=metrics).save(tmp_path / "run")
-    found = zoo.load(tmp_path / "run").metrics
-    assert np.isnan([found["test_loss"], found["dev_loss"]]).all()
+    metrics_again = zoo.load(tmp_path / "run").metrics
+    assert np.isnan([metrics_again["test_loss"], metrics_again["dev_loss"]]).all()
     assert json.loads((tmp_path / "run" / "metrics.json").read_text(), parse_constant=pytest.fail)["test_loss"] is None
 
 
 def test_an_epoch_of_infinite_perplexity_is_written_and_a_better_one_follows_it(tmp_path):
-    model = made(["no", "yes"]).model
+    model = scored_bundle(["no", "yes"]).model
 
     def checkpoint():
-        found = Checkpoint(tmp_path / "state", {}, 3, monitor="val_perplexity", higher_is_better=False)
-        found.set_model(model)
-        return found
+        state = Checkpoint(tmp_path / "state", {}, 3, monitor="val_perplexity", higher_is_better=False)
+        state.set_model(model)
+        return state
 
     with checkpoint() as first:
         first.on_epoch_end(0, {"loss": 120.0, "val_perplexity": float("inf")})

@@ -31,14 +31,14 @@ TEXTS = ["The film was good, but very long!", "", "it", "qwerty \U0001f600", "ba
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory):
     """Bundles, their exports and the exports in sessions, by model."""
-    made = {}
+    models = {}
     for name, arguments in MADE.items():
         trained = bundle(name, **arguments)
         if name == "bilstm":
             trained.labels = ODD
         folder = trained.export(tmp_path_factory.mktemp("served") / name / "1")
-        made[name] = (trained, folder, Loaded(folder))
-    return made
+        models[name] = (trained, folder, Loaded(folder))
+    return models
 
 
 def pages_of(exports):
@@ -47,15 +47,15 @@ def pages_of(exports):
 
 def tables(text):
     """The cells of each table of a page, as a reader sees them."""
-    found = []
+    all_tables = []
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         if token.type == "table_open":
-            found.append([])
+            all_tables.append([])
         elif token.type == "tr_open":
-            found[-1].append([])
-        elif token.type == "inline" and found and token.level > 3:
-            found[-1][-1].append("".join(child.content for child in token.children))
-    return found
+            all_tables[-1].append([])
+        elif token.type == "inline" and all_tables and token.level > 3:
+            all_tables[-1][-1].append("".join(child.content for child in token.children))
+    return all_tables
 
 
 def batching(text):
@@ -68,17 +68,17 @@ def fences(text, language):
 
 
 def test_every_warm_up_request_is_answered_and_every_signature_that_may_be_batched_has_some(exports):
-    for name, (_, folder, loaded) in exports.items():
+    for name, (_, folder, session) in exports.items():
         sizes = {}
         for record in tf.data.TFRecordDataset(str(folder / "assets.extra" / "tf_serving_warmup_requests")):
             log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
             request = log.predict_log.request
             inputs = {key: tf.make_ndarray(value) for key, value in request.inputs.items()}
-            found = loaded.run(request.model_spec.signature_name, inputs)
-            (size,) = {len(value) for value in [*inputs.values(), *found.values()]}
+            outputs = session.run(request.model_spec.signature_name, inputs)
+            (size,) = {len(value) for value in [*inputs.values(), *outputs.values()]}
             sizes.setdefault(request.model_spec.signature_name, []).append(size)
-        told = batching((folder / "SIGNATURES.md").read_text())
-        assert sizes == {key: [1, 1, 32] for key, may in told.items() if may != "no"}, name
+        rows_of_signatures = batching((folder / "SIGNATURES.md").read_text())
+        assert sizes == {key: [1, 1, 32] for key, may in rows_of_signatures.items() if may != "no"}, name
 
 
 def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_line(tmp_path, monkeypatch):
@@ -95,20 +95,20 @@ def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_lin
 
 
 def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
-    for name, (_, _, loaded) in exports.items():
-        first, *others = tables(pages_of(exports)[name])
-        assert {row[0] for row in first[1:]} == set(loaded.signatures)
-        for (signature, *_), rows in zip(first[1:], others, strict=True):
-            known = loaded.signatures[signature]
-            expected = {("input", key): value for key, value in known.inputs.items()}
-            expected |= {("output", key): value for key, value in known.outputs.items()}
+    for name, (_, _, session) in exports.items():
+        first, *other_tables = tables(pages_of(exports)[name])
+        assert {row[0] for row in first[1:]} == set(session.signatures)
+        for (signature, *_), rows in zip(first[1:], other_tables, strict=True):
+            definition = session.signatures[signature]
+            expected = {("input", key): value for key, value in definition.inputs.items()}
+            expected |= {("output", key): value for key, value in definition.outputs.items()}
             assert {(side, key) for side, key, _, _ in rows[1:]} == set(expected)
             for side, key, dtype, shape in rows[1:]:
                 tensor = expected[side, key]
                 assert tf.as_dtype(tensor.dtype).name == dtype
                 sizes = [size.strip() for size in shape.strip("()").split(",") if size.strip()]
-                found = [int(size) if size.isdigit() else -1 for size in sizes]
-                assert found == [dim.size for dim in tensor.tensor_shape.dim], (signature, key)
+                dims = [int(size) if size.isdigit() else -1 for size in sizes]
+                assert dims == [dim.size for dim in tensor.tensor_shape.dim], (signature, key)
                 assert sizes[0] in ("batch", "tokens")
         assert (
             list(batching(pages_of(exports)[name]).values())
@@ -120,32 +120,36 @@ def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
         )
 
 
-def close(found, told):
+def close(actual, expected):
     """Whether a value is what the page tells of it, rounded and perhaps cut."""
-    if isinstance(told, dict):
-        return found.keys() == told.keys() and all(close(found[key], told[key]) for key in told)
-    if isinstance(told, list):
-        whole = told[-1:] != ["..."]
-        told = told if whole else told[:-1]
-        return (len(found) == len(told) or not whole) and all(map(close, found, told))
-    return found == told if isinstance(told, str | bytes) else found == pytest.approx(told, rel=1e-3, abs=1e-6)
+    if isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(close(actual[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        is_complete = expected[-1:] != ["..."]
+        expected = expected if is_complete else expected[:-1]
+        return (len(actual) == len(expected) or not is_complete) and all(map(close, actual, expected))
+    return (
+        actual == expected
+        if isinstance(expected, str | bytes)
+        else actual == pytest.approx(expected, rel=1e-3, abs=1e-6)
+    )
 
 
 def test_the_requests_of_a_page_get_the_answers_of_the_page(exports):
-    models = Models({name: {1: loaded} for name, (_, _, loaded) in exports.items()})
+    models = Models({name: {1: session} for name, (_, _, session) in exports.items()})
     with serving(models) as (by_grpc, by_rest):
         for name, text in pages_of(exports).items():
             bodies, codes, printed = fences(text, "json"), fences(text, "python"), fences(text, "text")
             assert len(bodies) == 2 * len(codes) == 2 * len(printed) == 2 * len(batching(text))
-            for asked, told in zip(bodies[::2], bodies[1::2], strict=True):
-                assert close(post(by_rest, name, asked), json.loads(told)), (name, asked)
-            for code, told in zip(codes, printed, strict=True):
+            for body, answer in zip(bodies[::2], bodies[1::2], strict=True):
+                assert close(post(by_rest, name, body), json.loads(answer)), (name, body)
+            for code, answer in zip(codes, printed, strict=True):
                 out = io.StringIO()
                 with contextlib.redirect_stdout(out):
                     exec(code.replace("localhost:8500", by_grpc).replace("my_model", name), {})
-                lines = [dict(line.split(" ", 1) for line in x.splitlines()) for x in (out.getvalue(), told)]
-                found, expected = ({k: ast.literal_eval(v) for k, v in each.items()} for each in lines)
-                assert close(found, expected), (name, code)
+                lines = [dict(line.split(" ", 1) for line in x.splitlines()) for x in (out.getvalue(), answer)]
+                printed_values, expected = ({k: ast.literal_eval(v) for k, v in each.items()} for each in lines)
+                assert close(printed_values, expected), (name, code)
 
 
 def post(server, name, body):
@@ -174,14 +178,14 @@ def test_odd_labels_break_neither_the_page_nor_the_card(exports):
     assert trained.labels == ODD
 
 
-def parts(loaded, signature, requests):
+def parts(session, signature, requests):
     """The outputs of requests run together as a server does, cut along their rows."""
     together = {key: np.concatenate([request[key] for request in requests]) for key in requests[0]}
-    found = loaded.run(signature, together)
+    outputs = session.run(signature, together)
     ends = np.cumsum([len(next(iter(request.values()))) for request in requests])
-    assert all(len(value) == ends[-1] for value in found.values())
-    cut = {key: np.split(value, ends[:-1]) for key, value in found.items()}
-    return [{key: cut[key][i] for key in cut} for i in range(len(requests))]
+    assert all(len(value) == ends[-1] for value in outputs.values())
+    pieces = {key: np.split(value, ends[:-1]) for key, value in outputs.items()}
+    return [{key: pieces[key][i] for key in pieces} for i in range(len(requests))]
 
 
 def same(alone, together):
@@ -201,13 +205,13 @@ def same(alone, together):
 
 
 def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(exports):
-    for name, (_, _, loaded) in exports.items():
-        told = batching(pages_of(exports)[name])
-        for signature, may in told.items():
+    for name, (_, _, session) in exports.items():
+        may_be_batched = batching(pages_of(exports)[name])
+        for signature, may in may_be_batched.items():
             if may == "no":
                 continue
             shapes = {
-                key: [d.size for d in t.tensor_shape.dim] for key, t in loaded.signatures[signature].inputs.items()
+                key: [d.size for d in t.tensor_shape.dim] for key, t in session.signatures[signature].inputs.items()
             }
             if "text" in shapes:
                 rows = [[TEXTS[0]], TEXTS[1:4], [TEXTS[4], TEXTS[5]]]
@@ -216,8 +220,8 @@ def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(ex
                 draw = np.random.default_rng(0)
                 requests = [{key: values(draw, key, [rows, 4, *shape[2:]], shape) for key, shape in shapes.items()}
                             for rows in (1, 3, 2)]  # fmt: skip
-            for request, found in zip(requests, parts(loaded, signature, requests), strict=True):
-                same(loaded.run(signature, request), found)
+            for request, part in zip(requests, parts(session, signature, requests), strict=True):
+                same(session.run(signature, request), part)
 
 
 def values(draw, key, sizes, shape):
@@ -228,39 +232,39 @@ def values(draw, key, sizes, shape):
 
 def test_what_a_server_must_not_batch_has_other_rows_than_texts(exports):
     for name, signature in (("bilstm", "explain"), ("gated_skip_tagger", "flat")):
-        found = exports[name][2].run(signature, {"text": np.array(TEXTS, object)})
-        assert len(found["row_lengths"]) == len(TEXTS)
-        assert len(found["tokens"]) == found["row_lengths"].sum() != len(TEXTS)
+        outputs = exports[name][2].run(signature, {"text": np.array(TEXTS, object)})
+        assert len(outputs["row_lengths"]) == len(TEXTS)
+        assert len(outputs["tokens"]) == outputs["row_lengths"].sum() != len(TEXTS)
 
 
 def expected_of(trained, texts):
     """What a bundle answers, by the names of its export's outputs."""
     if trained.task.name == "classification":
-        found = trained.predict(texts)
-        return {"probabilities": [[p.probabilities[label] for label in trained.labels] for p in found]}
+        answers = trained.predict(texts)
+        return {"probabilities": [[p.probabilities[label] for label in trained.labels] for p in answers]}
     if trained.task.name == "language_model":
-        found = trained.score(texts)
-        return {"log_probability": [s.log_probability for s in found], "tokens": [s.tokens for s in found]}
-    found = trained.predict(texts)
-    longest = max(len(sentence.tokens) for sentence in found)
-    return {"probabilities": [[*s.probabilities, *[0] * (longest - len(s.tokens))] for s in found]}
+        answers = trained.score(texts)
+        return {"log_probability": [s.log_probability for s in answers], "tokens": [s.tokens for s in answers]}
+    answers = trained.predict(texts)
+    longest = max(len(sentence.tokens) for sentence in answers)
+    return {"probabilities": [[*s.probabilities, *[0] * (longest - len(s.tokens))] for s in answers]}
 
 
-def ask_from_many_threads(trained, loaded):
+def ask_from_many_threads(trained, session):
     """Run a session from many threads at once, with other texts in each, and compare with the bundle."""
     batches = [TEXTS[i:] + TEXTS[: i // 2] for i in range(len(TEXTS) - 1)] * 4
     expected = [expected_of(trained, texts) for texts in batches[: len(TEXTS) - 1]] * 4
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        asked = [pool.submit(loaded.run, "serving_default", {"text": np.array(texts, object)}) for texts in batches]
-        for future, told in zip(asked, expected, strict=True):
-            found = future.result()
-            for key, value in told.items():
-                np.testing.assert_allclose(found[key], value, atol=1e-4, rtol=1e-4)
+        futures = [pool.submit(session.run, "serving_default", {"text": np.array(texts, object)}) for texts in batches]
+        for future, answer in zip(futures, expected, strict=True):
+            outputs = future.result()
+            for key, value in answer.items():
+                np.testing.assert_allclose(outputs[key], value, atol=1e-4, rtol=1e-4)
 
 
 def test_a_session_answers_many_threads_as_the_bundle_does(exports):
-    for trained, _, loaded in exports.values():
-        ask_from_many_threads(trained, loaded)
+    for trained, _, session in exports.values():
+        ask_from_many_threads(trained, session)
 
 
 @pytest.mark.slow
@@ -280,6 +284,6 @@ def test_the_small_server_refuses_as_the_real_one_does(exports):
             request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
             request.model_spec.name = "bilstm"
             answer = prediction_service_pb2_grpc.PredictionServiceStub(channel).GetModelMetadata(request)
-            known = get_model_metadata_pb2.SignatureDefMap()
-            answer.metadata["signature_def"].Unpack(known)
-            assert set(known.signature_def) == {"serving_default", "token_ids", "explain", "embed"}
+            signatures = get_model_metadata_pb2.SignatureDefMap()
+            answer.metadata["signature_def"].Unpack(signatures)
+            assert set(signatures.signature_def) == {"serving_default", "token_ids", "explain", "embed"}

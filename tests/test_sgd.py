@@ -41,25 +41,25 @@ def run(optimizer, steps, tables=True):
 def test_weights_and_states_are_those_of_keras(options):
     ours, kerass = (run(sgd(RATE, **options), 4) for sgd in (FusedSGD, keras.optimizers.SGD))
     assert len(ours) == len(kerass) >= 4
-    for found, wanted in zip(ours, kerass, strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for actual, expected in zip(ours, kerass, strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("clip", [None, 0.7])
 def test_rows_move_as_a_table_with_zeros_elsewhere(clip):
     rows, tables = (run(FusedSGD(RATE, global_clipnorm=clip), 3, tables=t) for t in (False, True))
-    for found, wanted in zip(rows, tables, strict=True):
-        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for actual, expected in zip(rows, tables, strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def test_a_weight_without_a_gradient_stays_as_it_is():
-    one, other = keras.Variable([1.0]), keras.Variable([2.0])
-    FusedSGD(0.1).apply([None, tf.constant([1.0])], [one, other])
-    assert (float(one[0]), float(other[0])) == (1.0, pytest.approx(1.9))
+    weight, other = keras.Variable([1.0]), keras.Variable([2.0])
+    FusedSGD(0.1).apply([None, tf.constant([1.0])], [weight, other])
+    assert (float(weight[0]), float(other[0])) == (1.0, pytest.approx(1.9))
 
 
-@pytest.mark.parametrize("broken", [np.nan, np.inf])
-def test_a_gradient_that_is_not_finite_shows_in_every_weight(broken):
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_gradient_that_is_not_finite_shows_in_every_weight(value):
     weights = [keras.Variable([1.0]), keras.Variable([2.0])]
-    FusedSGD(0.1, global_clipnorm=1.0).apply([tf.constant([broken]), tf.constant([1.0])], weights)
+    FusedSGD(0.1, global_clipnorm=1.0).apply([tf.constant([value]), tf.constant([1.0])], weights)
     assert all(np.isnan(w.numpy()).all() for w in weights)

@@ -11,7 +11,7 @@ from dense_lstm_zoo.classification.corpus import Split
 from tests.bundle_harness import LABELS, WORDS, bundle, refused, seal, sealed_copy
 from tests.preset_harness import TABLE, with_vectors, write_table
 from tests.saving_harness import same_weights
-from tests.shared_words_harness import MODELS, claim, claims, outputs, rows, written
+from tests.shared_words_harness import MODELS, claim, claims, outputs, rows, write_folder
 
 
 @pytest.fixture
@@ -25,56 +25,56 @@ def folder(table, tmp_path):
     return with_vectors(table).save(tmp_path / "shared", shared_words=True)
 
 
-def stored(folder):
+def arrays_of(folder):
     with h5py.File(folder / "model.weights.h5") as file:
-        found = []
-        file.visititems(lambda name, item: found.append(item[()]) if isinstance(item, h5py.Dataset) else None)
-    return found
+        arrays = []
+        file.visititems(lambda name, item: arrays.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+    return arrays
 
 
 @pytest.mark.parametrize("case", MODELS)
 def test_a_bundle_that_shares_words_loads_bit_for_bit(table, tmp_path, case):
     model, arguments = MODELS[case]
-    made = with_vectors(table, model, **arguments)
-    folder = made.save(tmp_path / "shared", shared_words=True)
+    new_bundle = with_vectors(table, model, **arguments)
+    folder = new_bundle.save(tmp_path / "shared", shared_words=True)
     again = zoo.load(folder)
-    assert same_weights(again, made)
-    assert outputs(again) == outputs(made)
-    assert again.fingerprint() == made.fingerprint()
+    assert same_weights(again, new_bundle)
+    assert outputs(again) == outputs(new_bundle)
+    assert again.fingerprint() == new_bundle.fingerprint()
     assert "shared_words" not in again.config
-    claims = written(folder)["shared_words"]
+    claims = write_folder(folder)["shared_words"]
     assert (claims["table"], claims["sha256"]) == (TABLE, table.sha256)
-    assert zoo.load(again.save(tmp_path / "whole")).fingerprint() == made.fingerprint()
+    assert zoo.load(again.save(tmp_path / "whole")).fingerprint() == new_bundle.fingerprint()
     assert not (tmp_path / "whole" / "shared_words.rows").exists()
 
 
 def test_only_rows_that_the_table_lacks_are_written(table, folder):
     # padding, unknown, and the word that was trained on
-    words = [array for array in stored(folder) if array.ndim == 2 and array.shape[1] == table.dim]
+    words = [array for array in arrays_of(folder) if array.ndim == 2 and array.shape[1] == table.dim]
     assert sorted(len(array) for array in words if len(array) < 4) == [0, 3]
     rows = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
     assert rows.tolist() == [-1, -1, *(-1 if word == "film" else table.words.index(word) for word in WORDS)]
 
 
 def test_a_vector_that_differs_in_its_last_bit_is_written(table, tmp_path):
-    made = with_vectors(table)
-    embedding = made.network.get_layer("embedding")
+    new_bundle = with_vectors(table)
+    embedding = new_bundle.network.get_layer("embedding")
     values = embedding.table.numpy()
     values[2, 0] = np.nextafter(values[2, 0], np.float32(9))
     embedding.table.assign(values)
-    folder = made.save(tmp_path / "shared", shared_words=True)
-    assert same_weights(zoo.load(folder), made)
+    folder = new_bundle.save(tmp_path / "shared", shared_words=True)
+    assert same_weights(zoo.load(folder), new_bundle)
     rows = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
     assert (rows[2:5] >= 0).tolist() == [False, False, True]
 
 
 def test_any_installed_table_whose_rows_match_is_found(table, presets, tmp_path):
     other = write_table(presets, "another_7d", seed=2)
-    made = with_vectors(other)
-    made.config["training"].pop("vectors")
-    folder = made.save(tmp_path / "shared", shared_words=True)
-    assert written(folder)["shared_words"]["table"] == "another_7d"
-    assert same_weights(zoo.load(folder), made)
+    new_bundle = with_vectors(other)
+    new_bundle.config["training"].pop("vectors")
+    folder = new_bundle.save(tmp_path / "shared", shared_words=True)
+    assert write_folder(folder)["shared_words"]["table"] == "another_7d"
+    assert same_weights(zoo.load(folder), new_bundle)
 
 
 @pytest.mark.parametrize("name", ["bilstm", "dense_lstm_lm"])
@@ -119,29 +119,29 @@ def test_a_changed_byte_is_found(folder, name):
         zoo.load(folder)
 
 
-def put(at, value):
-    def change(found):
-        found[at] = value
-        return found
+def set_row(at, value):
+    def change(row_numbers):
+        row_numbers[at] = value
+        return row_numbers
 
     return rows(change)
 
 
-def gone(folder):
+def remove_rows(folder):
     (folder / "shared_words.rows").unlink()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (rows(lambda found: found[:-1]), "rows, config.json says"),
-        (rows(lambda found: np.append(found, [1] * 1000)), "rows, config.json says"),
-        (put(4, 10**9), "another word's"),
-        (put(4, 0), "another word's"),
-        (put(4, -5), "another word's"),
-        (put(4, -1), r"does not match shared_words\.rows"),
-        (put(0, 2), "another word's"),
-        (gone, r"shared_words\.rows is missing"),
+        (rows(lambda row_numbers: row_numbers[:-1]), "rows, config.json says"),
+        (rows(lambda row_numbers: np.append(row_numbers, [1] * 1000)), "rows, config.json says"),
+        (set_row(4, 10**9), "another word's"),
+        (set_row(4, 0), "another word's"),
+        (set_row(4, -5), "another word's"),
+        (set_row(4, -1), r"does not match shared_words\.rows"),
+        (set_row(0, 2), "another word's"),
+        (remove_rows, r"shared_words\.rows is missing"),
         (claim(rows=10**12), "config.json says"),
         (claim(first=10**12), "another word's"),
         (claim(first=1), "another word's"),
@@ -168,7 +168,7 @@ def test_no_claim_about_shared_words_is_trusted(folder, tmp_path, change, messag
 
 def test_a_bundle_that_leaves_out_words_without_saying_so_is_refused(folder, tmp_path):
     copy = sealed_copy(folder, tmp_path / "copy")
-    config = written(copy)
+    config = write_folder(copy)
     config.pop("shared_words")
     (copy / "config.json").write_text(json.dumps(config))
     refused(copy, r"model\.weights\.h5")
@@ -188,25 +188,25 @@ SPLIT = Split(["the film was good", "very bad", "it was long !"], [0, 1, 2])
 
 
 def scored(table):
-    made = with_vectors(table)
-    made.rescore(dev=SPLIT, test=SPLIT)
-    made.metrics |= {"best_epoch": 2, "epochs": 3, "train_texts": 9}
-    return made
+    new_bundle = with_vectors(table)
+    new_bundle.rescore(dev=SPLIT, test=SPLIT)
+    new_bundle.metrics |= {"best_epoch": 2, "epochs": 3, "train_texts": 9}
+    return new_bundle
 
 
 def test_a_float16_preset_is_scored_as_it_is_stored_and_the_bundle_stays_as_it_was(table, tmp_path):
-    made = scored(table)
-    before, metrics = made.model.get_weights(), dict(made.metrics)
-    folder = made.save_to_preset(tmp_path / "preset", dtype="float16", test=SPLIT)
-    assert all(np.array_equal(a, b) for a, b in zip(before, made.model.get_weights(), strict=True))
-    assert made.metrics == metrics
-    assert {array.dtype for array in stored(folder)} == {np.dtype("float16")}
+    scored_bundle = scored(table)
+    before, metrics = scored_bundle.model.get_weights(), dict(scored_bundle.metrics)
+    folder = scored_bundle.save_to_preset(tmp_path / "preset", dtype="float16", test=SPLIT)
+    assert all(np.array_equal(a, b) for a, b in zip(before, scored_bundle.model.get_weights(), strict=True))
+    assert scored_bundle.metrics == metrics
+    assert {array.dtype for array in arrays_of(folder)} == {np.dtype("float16")}
     again = zoo.load(folder)
-    for old, new in zip(made.network.weights, again.network.weights, strict=True):
+    for old, new in zip(scored_bundle.network.weights, again.network.weights, strict=True):
         assert new.dtype == "float32"
         shared = np.all(old.numpy() == new.numpy(), axis=-1) if old.shape[-1] == table.dim else False
         assert np.array_equal(np.where(np.asarray(shared)[..., None], old, np.float32(np.float16(old))), new.numpy())
-    embedding = made.network.get_layer("embedding")
+    embedding = scored_bundle.network.get_layer("embedding")
     assert np.array_equal(again.network.get_layer("embedding").frozen_table, embedding.frozen_table)
     assert "dev_accuracy" not in again.metrics
     assert again.metrics["test_loss"] == pytest.approx(again.evaluate(SPLIT)["loss"])
@@ -217,32 +217,32 @@ def test_a_float16_preset_is_scored_as_it_is_stored_and_the_bundle_stays_as_it_w
 
 
 def test_a_float16_preset_without_data_has_no_scores(table, tmp_path):
-    made = scored(table)
+    scored_bundle = scored(table)
     with pytest.warns(UserWarning, match="without scores: give dev="):
-        folder = made.save_to_preset(tmp_path / "preset", dtype="float16")
+        folder = scored_bundle.save_to_preset(tmp_path / "preset", dtype="float16")
     again = zoo.load(folder)
     assert not [name for name in again.metrics if name.startswith(("dev", "test"))]
     assert again.evaluation == {}
 
 
 def test_a_float32_preset_keeps_scores_and_shares_words_only_where_a_table_has_them(table, presets, tmp_path):
-    made = scored(table)
-    again = zoo.load(made.save_to_preset(tmp_path / "preset"))
-    assert again.metrics == made.metrics
+    scored_bundle = scored(table)
+    again = zoo.load(scored_bundle.save_to_preset(tmp_path / "preset"))
+    assert again.metrics == scored_bundle.metrics
     assert (tmp_path / "preset" / "shared_words.rows").exists()
     bundle("bilstm").save_to_preset(tmp_path / "whole")
     assert not (tmp_path / "whole" / "shared_words.rows").exists()
     (presets / "vectors" / TABLE).rename(presets / "gone")
     assert zoo.load(tmp_path / "whole").config["model"] == "bilstm"
-    made.save_to_preset(tmp_path / "complete")
-    assert same_weights(zoo.load(tmp_path / "complete"), made)
+    scored_bundle.save_to_preset(tmp_path / "complete")
+    assert same_weights(zoo.load(tmp_path / "complete"), scored_bundle)
 
 
 def test_weights_that_float16_cannot_hold_are_refused(table, tmp_path):
-    made = with_vectors(table)
-    made.network.get_layer("logits").bias.assign([0, 7e4, 0])
+    new_bundle = with_vectors(table)
+    new_bundle.network.get_layer("logits").bias.assign([0, 7e4, 0])
     with pytest.raises(ValueError, match=r"float16 holds numbers up to 65,504; .* has 70,000"):
-        made.save_to_preset(tmp_path / "preset", dtype="float16")
+        new_bundle.save_to_preset(tmp_path / "preset", dtype="float16")
     with pytest.raises(ValueError, match="float16"):
-        made.save_to_preset(tmp_path / "preset", dtype="int8")
+        new_bundle.save_to_preset(tmp_path / "preset", dtype="int8")
     assert not (tmp_path / "preset").exists()

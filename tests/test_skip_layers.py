@@ -31,15 +31,15 @@ def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, k
         for d in (0, 1):
             states = [inputs]
             for cells in stack.cells:
-                read = states[-1]
+                layer_input = states[-1]
                 if cells[d].skip_width:
-                    read = tf.concat([read, states[-2]], axis=-1)
+                    layer_input = tf.concat([layer_input, states[-2]], axis=-1)
                 rnn = keras.layers.RNN(cells[d], return_sequences=True, go_backwards=bool(d))
-                turned = tf.reverse_sequence(read, lengths, 1) if d else read
+                turned = tf.reverse_sequence(layer_input, lengths, 1) if d else layer_input
                 rnn.go_backwards = False  # rows end at different steps: they are turned by hand
-                found = rnn(turned, mask=mask)
-                found = tf.where(mask[:, :, None], found, 0.0)
-                states.append(tf.reverse_sequence(found, lengths, 1) if d else found)
+                output = rnn(turned, mask=mask)
+                output = tf.where(mask[:, :, None], output, 0.0)
+                states.append(tf.reverse_sequence(output, lengths, 1) if d else output)
             outputs.append(states[-1])
         return tf.concat(outputs, axis=-1)
 
@@ -48,9 +48,9 @@ def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, k
         inputs = tf.constant(x)
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            found = run(inputs)
-            loss = tf.reduce_sum(found * target)
-        results.append([found, *tape.gradient(loss, [inputs, *(w.value for w in stack.trainable_weights)])])
+            actual = run(inputs)
+            loss = tf.reduce_sum(actual * target)
+        results.append([actual, *tape.gradient(loss, [inputs, *(w.value for w in stack.trainable_weights)])])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5 * max(1, np.abs(theirs).max()))
 
@@ -77,9 +77,9 @@ def test_a_compiled_step_equals_the_portable_one_in_values_and_gradients(name):
         inputs = tf.constant(x)
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            found = layer(inputs, lengths=lengths, training=True)
-            loss = tf.reduce_sum(found * target)
-        results.append([found, *tape.gradient(loss, [inputs, *(w.value for w in layer.trainable_weights)])])
+            outputs = layer(inputs, lengths=lengths, training=True)
+            loss = tf.reduce_sum(outputs * target)
+        results.append([outputs, *tape.gradient(loss, [inputs, *(w.value for w in layer.trainable_weights)])])
     for portable, ours in zip(*results, strict=True):
         np.testing.assert_allclose(ours, portable, atol=1e-5 * max(1, np.abs(portable).max()))
 
@@ -213,8 +213,8 @@ def test_the_state_of_a_recurrent_highway_network_is_bounded_with_coupled_gates_
     weights[2][:] = weights[4][:] = 3.0  # every gate nearly open, every candidate nearly 1
     cell.set_weights(weights)
     y = np.full((1, 4), 0.9, np.float32)
-    (found, _) = cell(np.zeros((1, 6), np.float32), [y])
-    s = np.arctanh(numpy(found) * (1 + np.exp(-3)))  # y = sigmoid(3) tanh(s)
+    (output, _) = cell(np.zeros((1, 6), np.float32), [y])
+    s = np.arctanh(numpy(output) * (1 + np.exp(-3)))  # y = sigmoid(3) tanh(s)
     assert (s <= 1).all() == coupled
     assert (s > 2).all() == (not coupled)
 

@@ -92,7 +92,7 @@ def test_arrays_and_columns_become_lists_so_that_their_order_and_every_label_cou
 
 
 @pytest.mark.parametrize(
-    ("labels", "names", "error", "told"),
+    ("labels", "names", "error", "message"),
     [
         (["x", "y"], ("x", "y"), TypeError, "labels must be integers, .* received 'x'"),
         ([0, 2], ("x", "y"), ValueError, "labels of made's train texts must be from 0 to 1, .* received 2"),
@@ -101,6 +101,6 @@ def test_arrays_and_columns_become_lists_so_that_their_order_and_every_label_cou
         ([0, 1], (0, 1), TypeError, "label_names must be strings; received 0"),
     ],
 )
-def test_labels_that_do_not_fit_their_names_are_refused(labels, names, error, told):
-    with pytest.raises(error, match=told):
+def test_labels_that_do_not_fit_their_names_are_refused(labels, names, error, message):
+    with pytest.raises(error, match=message):
         Corpus("made", names, Split(["a", "b"], labels), None, None)

@@ -37,14 +37,14 @@ def test_any_changed_byte_of_a_state_is_found(tmp_path, model):
     rng = np.random.default_rng(0)
     for name in ("state.json", "epoch-1.npz", "best-1.npz"):
         file = tmp_path / "state" / name
-        whole = file.read_bytes()
-        for position in (0, len(whole) - 1, *rng.integers(0, len(whole), 25)):
-            changed = bytearray(whole)
+        content = file.read_bytes()
+        for position in (0, len(content) - 1, *rng.integers(0, len(content), 25)):
+            changed = bytearray(content)
             changed[position] ^= 1
             file.write_bytes(changed)
             with pytest.raises(ValueError, match=f"{name} is (missing or )?damaged"):
                 checkpoint(tmp_path / "state")
-        file.write_bytes(whole)
+        file.write_bytes(content)
     checkpoint(tmp_path / "state")._lock.release()
 
 
@@ -58,8 +58,10 @@ def test_a_state_of_another_version_is_refused_with_a_way_out(tmp_path, model, v
     if version > 1:  # the first format had no seal, the sha256 of the rest as the file has it
         state["seal"] = hashlib.sha256(files.to_json(state).encode()).hexdigest()
     path.write_text(files.to_json(state))
-    told = rf"run of another version .*state format {version}; this version reads 3.*Finish it .*or delete .*state to"
-    with pytest.raises(ValueError, match=told):
+    message = (
+        rf"run of another version .*state format {version}; this version reads 3.*Finish it .*or delete .*state to"
+    )
+    with pytest.raises(ValueError, match=message):
         checkpoint(tmp_path / "state")
     with checkpoint(tmp_path / "state", overwrite=True) as anew:
         assert anew.epochs == 0

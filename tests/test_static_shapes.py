@@ -87,7 +87,7 @@ def check(make_model, recurrent):
 
 def test_every_layer_that_runs_a_loop_is_tried():
     public = {name: getattr(layers, name) for name in layers.__all__}
-    loops = {name for name, it in public.items() if isinstance(it, type) and issubclass(it, KernelLayer)}
+    loops = {name for name, value in public.items() if isinstance(value, type) and issubclass(value, KernelLayer)}
     assert set(RECURRENT) == loops - {"TextEncoderStates"}  # it runs the loops of RecurrentStack
 
 
@@ -109,8 +109,8 @@ def check_traced(name, kernel, training, batch, time):
     layer = RECURRENT[name](3, kernel=kernel)
     layer.build((batch, time, FEATURES))
     run = tf.function(lambda x: layer(x, training=training))
-    found = run.get_concrete_function(tf.TensorSpec((batch, time, FEATURES), tf.float32)).structured_outputs
-    assert found.shape.as_list() == [batch, time, WIDTHS.get(name, 6)]
+    output = run.get_concrete_function(tf.TensorSpec((batch, time, FEATURES), tf.float32)).structured_outputs
+    assert output.shape.as_list() == [batch, time, WIDTHS.get(name, 6)]
 
 
 @pytest.mark.parametrize("name", RECURRENT)

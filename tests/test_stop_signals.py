@@ -38,8 +38,8 @@ def test_a_run_that_is_terminated_in_its_first_epoch_resumes_from_there(tmp_path
     assert (tmp_path / "run.unfinished" / "state.json").is_file()
     bundle = zoo.train("bilstm", corpus, tmp_path / "run", **options)
     assert "resuming an interrupted run after batch 1 of epoch 1" in capsys.readouterr().out
-    whole = zoo.train("bilstm", corpus, tmp_path / "whole", progress=False, **options)
-    for ours, theirs in zip(bundle.model.get_weights(), whole.model.get_weights(), strict=True):
+    uninterrupted = zoo.train("bilstm", corpus, tmp_path / "whole", progress=False, **options)
+    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted.model.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

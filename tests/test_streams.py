@@ -53,7 +53,7 @@ def test_a_character_that_the_output_lacks_is_escaped_as_json_does(encoding, mon
     assert json.loads(raw.getvalue().decode(encoding)) == texts
 
 
-def broken(monkeypatch, name):
+def break_stream(monkeypatch, name):
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr(sys, name, io.TextIOWrapper(io.FileIO(writer, "w"), encoding="utf-8", line_buffering=True))
@@ -61,7 +61,7 @@ def broken(monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
 def test_work_goes_on_when_its_reader_has_left_and_says_so(name, monkeypatch, capsys):
-    broken(monkeypatch, name)
+    break_stream(monkeypatch, name)
     outer = getattr(sys, name)
     with streams.unread_output():
         for _ in range(3):
@@ -117,7 +117,7 @@ def test_the_server_runs_with_closed_output(tmp_path):
 HOSTILE = "\x1b]0;owned\x07\x9b31m\u202egnp\u2066"
 
 
-def shown(text):
+def was_coloured(text):
     """What must not reach a terminal."""
     return [char for char in text if char in HOSTILE and not char.isalnum() and char not in "];"]
 
@@ -140,7 +140,7 @@ def test_messages_of_any_library_reach_the_terminal_without_control_characters(m
     streams.open_streams()  # again, as a second command in one process
     print(f"\\ {HOSTILE}", file=sys.stderr)
     text = raw.getvalue().decode()
-    assert not shown(text)
+    assert not was_coloured(text)
     assert text.startswith("a \\x1b]0;owned\\x07\\x9b31m\\u202egnp\\u2066\n\r")
     assert text.count("\\x1b]0;owned") == 5
     assert "\\\\x1b" not in text  # nothing is escaped twice
@@ -155,6 +155,6 @@ def test_data_on_a_terminal_loses_control_characters_and_in_a_file_it_does_not()
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
         streams.for_reading(stream).write(f"a\t{HOSTILE}\n")
-    assert not shown(terminal.getvalue())
+    assert not was_coloured(terminal.getvalue())
     assert terminal.getvalue().endswith("\n")
     assert file.getvalue() == f"a\t{HOSTILE}\n"

@@ -33,7 +33,7 @@ def sweep(monkeypatch, tmp_path):
 
 def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_ones(sweep, write, tmp_path):
     file = write(ROWS, "train.jsonl")
-    found = sweep(file)
+    trials_before = sweep(file)
     before = (tmp_path / "s" / "sweep.json").read_bytes()
     write([*ROWS[:-1], {"text": "bad film 7", "label": "bad"}], "train.jsonl")
     with pytest.raises(
@@ -42,7 +42,7 @@ def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_on
         sweep(file)
     assert (tmp_path / "s" / "sweep.json").read_bytes() == before
     write(ROWS, "train.jsonl")
-    assert sweep(file) == found
+    assert sweep(file) == trials_before
 
 
 def test_the_report_of_a_sweep_is_titled_with_the_name_of_the_file(sweep, write, tmp_path):
@@ -52,12 +52,12 @@ def test_the_report_of_a_sweep_is_titled_with_the_name_of_the_file(sweep, write,
 
 def test_a_sweep_of_an_earlier_version_goes_on_and_learns_what_its_texts_are(sweep, write, tmp_path):
     file = write(ROWS, "train.jsonl")
-    found = sweep(file)
+    trials_before = sweep(file)
     for path in (tmp_path / "s" / "sweep.json", tmp_path / "s" / "sweep.json.bak"):
         described = json.loads(path.read_text())
         del described["data_sha256"]
         path.write_text(json.dumps(described))
-    assert sweep(file) == found
+    assert sweep(file) == trials_before
     write(ROWS[1:], "train.jsonl")
     with pytest.raises(ValueError, match="other texts"):
         sweep(file)

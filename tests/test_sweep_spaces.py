@@ -27,10 +27,10 @@ def test_every_model_has_a_default_space_that_builds(name):
     assert set(hp.values) == set(space) >= {"dropout", "learning_rate"}
     assert all(space[key].low <= value <= space[key].high for key, value in hp.values.items())
     # Values of a trial, the sizes far smaller than any that are searched: each has to reach the model.
-    chosen = {"units": 4, "dense_units": 2, "num_layers": 2, "num_dense_layers": 2, "learning_rate": 0.0123}
-    chosen |= {"dropout": 0.45, "embedding_dropout": 0.35}
-    hp.values.update({key: value for key, value in chosen.items() if key in space})
-    assert set(chosen) >= set(space)
+    values = {"units": 4, "dense_units": 2, "num_layers": 2, "num_dense_layers": 2, "learning_rate": 0.0123}
+    values |= {"dropout": 0.45, "embedding_dropout": 0.35}
+    hp.values.update({key: value for key, value in values.items() if key in space})
+    assert set(values) >= set(space)
     model = hypermodel.build(hp)
     assert float(model.optimizer.learning_rate) == pytest.approx(0.0123)
     sizes = {key: value for key, value in {**fixed, **hp.values}.items() if key in entry.arguments}
@@ -68,7 +68,7 @@ def test_a_budget_is_met_just_under_and_numbers_are_read():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "step", "told"),
+    ("low", "high", "step", "message"),
     [
         (1, 9, 0.5, "a range of integers needs an integer as its step"),
         (1, None, None, "a range is of numbers"),
@@ -76,13 +76,13 @@ def test_a_budget_is_met_just_under_and_numbers_are_read():
         (1, float("inf"), None, "a range needs low <= high"),
     ],
 )
-def test_ranges_that_keras_tuner_would_refuse_later_are_refused_at_once(low, high, step, told):
-    with pytest.raises(ValueError, match=f"(?i){told}"):
+def test_ranges_that_keras_tuner_would_refuse_later_are_refused_at_once(low, high, step, message):
+    with pytest.raises(ValueError, match=f"(?i){message}"):
         zoo.Range(low, high, step)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("options", "message"),
     [
         ({"freeze": "encoder"}, "freeze='encoder' needs init_from"),
         ({"layer_decay": 2.6}, "layer_decay=2.6 needs init_from"),
@@ -91,9 +91,9 @@ def test_ranges_that_keras_tuner_would_refuse_later_are_refused_at_once(low, hig
         ({"batch_size": 0}, "batch_size"),
     ],
 )
-def test_what_every_trial_would_refuse_is_refused_before_the_first(given, told):
-    with pytest.raises(ValueError, match=told):
-        plan("bilstm", "demo", **{"space": {"units": [3]}, **given})
+def test_what_every_trial_would_refuse_is_refused_before_the_first(options, message):
+    with pytest.raises(ValueError, match=message):
+        plan("bilstm", "demo", **{"space": {"units": [3]}, **options})
 
 
 def test_a_sweep_takes_no_corpus_from_memory_and_does_not_print_it():
@@ -104,22 +104,22 @@ def test_a_sweep_takes_no_corpus_from_memory_and_does_not_print_it():
 
 def test_a_budget_counts_vectors_of_their_own_length(tmp_path):
     (tmp_path / "v.txt").write_text(f"film{' 1' * 7}\nplay{' 2' * 7}\n")
-    given = {"space": {"num_dense_layers": [5]}, "top_units": 20, "budget": "30k", "tuner": "grid"}
-    planned = plan("dc_bilstm", "demo", vectors=tmp_path / "v.txt", **given)
+    options = {"space": {"num_dense_layers": [5]}, "top_units": 20, "budget": "30k", "tuner": "grid"}
+    planned = plan("dc_bilstm", "demo", vectors=tmp_path / "v.txt", **options)
     arguments = planned.spec({"num_dense_layers": 5})["arguments"]
     assert arguments["embedding_dim"] == 7
-    known = {name: arguments[name] for name in ("embedding_dim", "num_dense_layers", "top_units", "dense_units")}
-    count = zoo.count_encoder_parameters("dc_bilstm", biases=False, **known)
+    sizes = {name: arguments[name] for name in ("embedding_dim", "num_dense_layers", "top_units", "dense_units")}
+    count = zoo.count_encoder_parameters("dc_bilstm", biases=False, **sizes)
     wider = zoo.count_encoder_parameters(
-        "dc_bilstm", biases=False, **{**known, "dense_units": known["dense_units"] + 1}
+        "dc_bilstm", biases=False, **{**sizes, "dense_units": sizes["dense_units"] + 1}
     )
     assert count <= 30_000 < wider
-    assert "embedding_dim" not in plan("dc_bilstm", "demo", **{**given, "budget": "1M"}).arguments
+    assert "embedding_dim" not in plan("dc_bilstm", "demo", **{**options, "budget": "1M"}).arguments
 
 
 def test_a_budget_replaces_the_recipes_width_at_every_depth():
-    given = {"space": {"num_dense_layers": [0, 5, 10]}, "budget": "1.44M", "tuner": "grid", "recipe": "ding2018"}
-    planned = plan("dc_bilstm", "demo", **given)
+    options = {"space": {"num_dense_layers": [0, 5, 10]}, "budget": "1.44M", "tuner": "grid", "recipe": "ding2018"}
+    planned = plan("dc_bilstm", "demo", **options)
     values = [planned.spec({"num_dense_layers": depth})["values"] for depth in (0, 5, 10)]
     assert values == [
         {"num_dense_layers": 0, "top_units": 300},
@@ -127,7 +127,7 @@ def test_a_budget_replaces_the_recipes_width_at_every_depth():
         {"num_dense_layers": 10, "dense_units": 20},
     ]
     with pytest.raises(ValueError, match="A budget sets top_units"):
-        plan("dc_bilstm", "demo", top_units=50, **given)
+        plan("dc_bilstm", "demo", top_units=50, **options)
 
 
 @pytest.mark.parametrize("units", [-5, 2.5, "a"])

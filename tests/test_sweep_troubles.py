@@ -31,12 +31,12 @@ def test_a_disk_that_is_full_at_any_write_pauses_the_sweep_and_the_same_call_end
 ):
     two = {"space": {"units": [4, 6], "dropout": [0.1]}}
     expected = sweep(tmp_path / "whole", **two)
-    real, left = files.new_file, [0]
+    real, writes_left = files.new_file, [0]
 
     @contextlib.contextmanager
     def new_file(path, mode="wb"):
-        left[0] -= 1
-        if left[0] == 0:
+        writes_left[0] -= 1
+        if writes_left[0] == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         with real(path, mode) as file:
             yield file
@@ -45,15 +45,15 @@ def test_a_disk_that_is_full_at_any_write_pauses_the_sweep_and_the_same_call_end
     paused = 0
     for write in range(1, 200):
         folder = tmp_path / str(write)
-        left[0] = write
+        writes_left[0] = write
         with contextlib.suppress(OSError):
             assert sweep(folder, **two) == expected
             break  # it had fewer writes than the one that was to fail
         paused += 1
-        left[0] = -1
+        writes_left[0] = -1
         assert sweep(folder, **two) == expected
     assert paused > 20
-    left[0] = 12
+    writes_left[0] = 12
     with pytest.raises(
         trouble.SweepPausedError, match=r"^the sweep is paused: \[Errno 28\] .* The same command resumes it\."
     ):
@@ -67,7 +67,7 @@ def test_a_trial_without_room_is_not_a_failed_one(start, tmp_path):
     assert not (tmp_path / "s" / "trials" / "0001" / "result.json").exists()
     rows, _ = sweep(tmp_path / "s")
     assert [row["status"] for row in rows] == ["completed"] * 3
-    assert [name for name, test in start.seen if not test] == ["0000", "0001", "0001", "0002"]
+    assert [name for name, test in start.calls if not test] == ["0000", "0001", "0001", "0002"]
 
 
 def test_a_trial_that_the_system_kills_pauses_the_sweep_and_counts_as_failed_after_three_times(start, tmp_path):
@@ -149,7 +149,7 @@ def test_a_winner_that_cannot_be_scored_is_scored_the_next_time(start, tmp_path)
 def test_a_winner_that_fails_when_it_is_trained_to_its_end_leaves_its_place_to_the_next(start, tmp_path):
     options = {"tuner": "hyperband", "epochs": 3, "space": {"units": [4, 6], "dropout": [0.1]}}
     expected, _ = sweep(tmp_path / "whole", **options)
-    again = [name for name, test in start.seen if not test][-1]  # paused after its epochs, then trained to its end
+    again = [name for name, test in start.calls if not test][-1]  # paused after its epochs, then trained to its end
     assert expected[0]["trial"] == again
     start.ends[again, False] = [None, FakeProcess(process.FAILED, "the loss became nan")]
     rows, test = sweep(tmp_path / "s", **options)
@@ -187,7 +187,7 @@ def caused_by(cause):
     ],
 )
 def test_a_trials_process_tells_whose_fault_it_is(error, status, words, tmp_path, monkeypatch):
-    read, write = os.pipe()
+    reader, write = os.pipe()
     monkeypatch.setenv("DENSE_LSTM_ZOO_WORDS_TO", str(write))
     monkeypatch.setattr(process, "end_with_parent", lambda: None)
 
@@ -196,9 +196,9 @@ def test_a_trials_process_tells_whose_fault_it_is(error, status, words, tmp_path
 
     monkeypatch.setattr(trials, "run", run)
     assert trials.main(tmp_path, test=False) == status
-    assert os.read(read, 4096).decode().startswith(words)
+    assert os.read(reader, 4096).decode().startswith(words)
     assert list(tmp_path.iterdir()) == []
-    os.close(read)
+    os.close(reader)
     os.close(write)
 
 
@@ -253,9 +253,9 @@ def test_a_winner_of_which_a_run_is_missing_is_trained_to_its_end(start, tmp_pat
     result = json.loads((winner / "result.json").read_text())
     (winner / "result.json").write_text(json.dumps({**result, "runs": ["seed1", "seed2"]}))
     (winner / "test.json").unlink()
-    start.seen.clear()
+    start.calls.clear()
     sweep(tmp_path, seeds=2)  # a kill has left one of the two
-    assert start.seen == [("0001", False), ("0001", True)]
+    assert start.calls == [("0001", False), ("0001", True)]
 
 
 def test_a_space_that_the_tuner_refuses_claims_no_folder(start, tmp_path):
@@ -265,7 +265,7 @@ def test_a_space_that_the_tuner_refuses_claims_no_folder(start, tmp_path):
 
 
 def test_values_that_the_first_trial_does_not_have_are_in_the_table(start, tmp_path):
-    given = {"space": {"num_dense_layers": [0, 5]}, "budget": "1.44M", "tuner": "grid", "progress": False}
-    found = zoo.tune("dc_bilstm", "demo", tmp_path, **given).trials
-    assert {"num_dense_layers", "top_units", "dense_units"} <= set(found.columns)
-    assert found.set_index("num_dense_layers").loc[5, "dense_units"] > 0
+    options = {"space": {"num_dense_layers": [0, 5]}, "budget": "1.44M", "tuner": "grid", "progress": False}
+    trials_table = zoo.tune("dc_bilstm", "demo", tmp_path, **options).trials
+    assert {"num_dense_layers", "top_units", "dense_units"} <= set(trials_table.columns)
+    assert trials_table.set_index("num_dense_layers").loc[5, "dense_units"] > 0

@@ -31,8 +31,8 @@ def fake(monkeypatch, tmp_path):
     def start(folder, *, test=False, environment=None):
         assert not test  # rows are scored on the test texts where they are trained
         spec = json.loads((folder / "spec.json").read_text())
-        start.seen.append(spec)
-        if len(start.seen) == start.interrupt_at:
+        start.specs.append(spec)
+        if len(start.specs) == start.interrupt_at:
             raise KeyboardInterrupt
         if spec["values"].get("num_dense_layers") == start.fails:
             return FakeProcess(process.FAILED, "the loss became nan")
@@ -42,7 +42,7 @@ def fake(monkeypatch, tmp_path):
     monkeypatch.setattr(trials, "start", start)
     monkeypatch.setattr(tables, "ROOT", tmp_path)
     monkeypatch.setattr(tables, "update_pages", lambda: None)
-    start.seen, start.interrupt_at, start.fails = [], None, -1
+    start.specs, start.interrupt_at, start.fails = [], None, -1
     return start
 
 
@@ -52,7 +52,7 @@ def run(tmp_path, *words, table=TABLE3):
 
 
 def depths(fake):
-    return [spec["values"]["num_dense_layers"] for spec in fake.seen]
+    return [spec["values"]["num_dense_layers"] for spec in fake.specs]
 
 
 def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(fake, tmp_path):
@@ -67,7 +67,7 @@ def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(
     assert cells.items() <= row.items()
     assert row["command"] == f"python -m tuning ding2018_table3 --dataset demo --rows {SECOND} --seeds 2"
     assert (tmp_path / "runs" / "demo" / "report.html").is_file()
-    assert all(spec["test"] and spec["seeds"] == [1, 2] for spec in fake.seen)
+    assert all(spec["test"] and spec["seeds"] == [1, 2] for spec in fake.specs)
 
 
 def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(fake, tmp_path):
@@ -80,13 +80,13 @@ def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(f
     assert sorted(run(tmp_path)["recipe"]) == sorted(TABLE3.recipes)
     assert depths(fake) == [0, 5, 5, 10, 15, 20]
     assert len(run(tmp_path)) == 5
-    assert len(fake.seen) == 6
+    assert len(fake.specs) == 6
 
 
 def test_rows_and_seeds_can_be_asked_for_later_and_touch_no_others(fake, tmp_path):
     run(tmp_path, "--seeds", "1", "--rows", FIRST, SECOND)
     rows = run(tmp_path, "--seeds", "3", "--rows", SECOND, THIRD)
-    assert [(spec["values"]["num_dense_layers"], spec["seeds"]) for spec in fake.seen] == [
+    assert [(spec["values"]["num_dense_layers"], spec["seeds"]) for spec in fake.specs] == [
         (0, [1]),
         (5, [1]),
         (5, [1, 2, 3]),
@@ -107,7 +107,7 @@ def test_a_declaration_may_get_rows_and_its_runs_are_kept(fake, tmp_path):
     grown = dataclasses.replace(table, after=lambda outcome: None)
     run(tmp_path, table=short)
     assert len(run(tmp_path, "--hours", "99", table=grown)) == 4
-    assert [spec["values"]["row"] for spec in fake.seen] == list(table.rows)
+    assert [spec["values"]["row"] for spec in fake.specs] == list(table.rows)
     with pytest.raises(SystemExit, match="holds another sweep"):
         run(tmp_path, table=dataclasses.replace(grown, arguments={"dropout": 0.1}))
 
@@ -120,8 +120,8 @@ def test_a_row_replaces_its_own_older_one_and_no_other(fake, tmp_path):
     other_rows = [{**own, "dataset": "sst2"}, {**own, "settings": "dropout=0.2"}, {**own, "protocol": "seeds 1 2"}]
     rows = pd.concat([older.assign(**changed) for changed in (own, *other_rows)])
     rows.to_csv(tmp_path / "results" / "ding2018_table3.csv", index=False)
-    found = run(tmp_path, "--rows", FIRST, "--seeds", "1")
-    assert found["score_mean"].tolist() == ["84.01", "84.01", "84.01", "51.0"]
+    table = run(tmp_path, "--rows", FIRST, "--seeds", "1")
+    assert table["score_mean"].tolist() == ["84.01", "84.01", "84.01", "51.0"]
 
 
 def test_a_row_that_fails_is_told_and_the_others_are_merged(fake, tmp_path, capsys):
@@ -137,7 +137,7 @@ def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path
     rows = run(tmp_path, "--rows", FIRST, "--seeds", "1", "--set", "learning_rate=0.002", "batch_size=50")
     assert rows["settings"].tolist() == ["", "learning_rate=0.002 batch_size=50"]
     assert rows["command"].iloc[1].endswith("--seeds 1 --set learning_rate=0.002 batch_size=50")
-    assert [spec["arguments"].get("learning_rate") for spec in fake.seen] == [None, 0.002]
+    assert [spec["arguments"].get("learning_rate") for spec in fake.specs] == [None, 0.002]
 
 
 def test_what_only_some_rows_set_can_be_set_for_the_others(fake, tmp_path):
@@ -165,16 +165,16 @@ def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path, 
         monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     table = command.load(name)
     row = list(table.points)[-1]
-    done = []
-    table = dataclasses.replace(table, after=done.append)  # pictures are tested elsewhere
+    calls = []
+    table = dataclasses.replace(table, after=calls.append)  # pictures are tested elsewhere
     (cells,) = run(tmp_path, "--rows", row, "--seeds", "1", "--hours", "99", table=table).to_dict("records")
     like = tables.README.parent / f"{table.file}.csv"
     paper = tables.README.parent / "ding2018_table3.csv"
     if like.is_file() or table.is_paper:  # another table has columns of its own until it has been run
         assert set(cells) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
     assert set(table.key) <= set(cells)
-    assert len(done) == len(fake.seen) == 1
-    assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, table.test == "all")
+    assert len(calls) == len(fake.specs) == 1
+    assert (fake.specs[0]["model"], fake.specs[0]["test"]) == (table.points[row].model, table.test == "all")
     assert cells["model"] == table.points[row].model
     assert cells["command"].startswith(f"python -m tuning {name} --dataset demo --rows {row} --seeds 1")
 
@@ -182,7 +182,7 @@ def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path, 
 def test_a_recipe_search_never_sees_the_test_texts(fake, tmp_path):
     search = command.load("recipe_search")
     rows = run(tmp_path, "--rows", "slower_fixed", table=search)
-    assert [spec["test"] for spec in fake.seen] == [False]
+    assert [spec["test"] for spec in fake.specs] == [False]
     assert rows["settings"].tolist() == ["learning_rate=0.002 trainable_embeddings=false"]
     assert rows.columns.tolist() == pd.read_csv(tables.README.parent / "recipe_search.csv").columns.tolist()
 
@@ -196,7 +196,7 @@ def test_a_row_of_frozen_vectors_names_them_and_what_differs_from_its_recipe(fak
     settings = {model: row["settings"] for model, row in row_of.items()}
     assert settings == {"stacked_bilstm": "", "blstm_2dcnn": "trainable_embeddings=false"}
     assert {row["accuracies"] for row in row_of.values()} == {"51.00 52.00"}
-    assert [spec["arguments"]["vectors"] for spec in fake.seen] == ["zoo_300d", "zoo_300d"]
+    assert [spec["arguments"]["vectors"] for spec in fake.specs] == ["zoo_300d", "zoo_300d"]
 
 
 def test_too_many_hours_are_refused_by_row_before_any_work(fake, tmp_path):
@@ -207,7 +207,7 @@ def test_too_many_hours_are_refused_by_row_before_any_work(fake, tmp_path):
     assert error.startswith("error: ding2018_table3 on demo would take about 1.0 hours; --hours is 0.9.")
     assert all(f"{row} 12 min" in error for row in TABLE3.recipes)
     assert error.endswith("allow it: --hours 1.")
-    assert fake.seen == []
+    assert fake.specs == []
     assert list(tmp_path.iterdir()) == []
     run(tmp_path, "--hours", "0.9", "--rows", *TABLE3.recipes[:4])
     assert len(run(tmp_path, "--hours", "0.2")) == 5  # one row was left to run
@@ -227,8 +227,8 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
     with pytest.raises(SystemExit, match=r"csv has no test texts.*Give --test-file or --folds 10"):
         command.main(TABLE3, words)
     command.main(TABLE3, [*words, "--test-file", str(mine / "more.csv")])
-    assert fake.seen[0]["dataset"] == "csv"
-    assert fake.seen[0]["data"]["text_column"] == "comment"
+    assert fake.specs[0]["dataset"] == "csv"
+    assert fake.specs[0]["data"]["text_column"] == "comment"
     rows = pd.read_csv(mine / "runs" / "csv" / "rows.csv")
     assert rows["dataset"].tolist() == ["mine.csv"]
     options = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
@@ -248,7 +248,7 @@ def test_what_is_not_tested_is_cut_into_folds_only_if_its_texts_have_labels(tabl
     fake.interrupt_at = 1  # the first row's spec is all that is asked for
     with pytest.raises((KeyboardInterrupt, SystemExit)):
         command.main(command.load(table), [*files, "--run-dir", str(mine / "runs")])
-    assert [spec["folds"] for spec in fake.seen] == [folds]
+    assert [spec["folds"] for spec in fake.specs] == [folds]
 
 
 @pytest.mark.parametrize(
@@ -290,10 +290,10 @@ def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
     process = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=900)
     assert process.returncode == 0, process.stderr
     assert all(path.stat().st_mtime_ns == time_of_file for path, time_of_file in times.items())
-    found = pd.read_csv(folder / "rows.csv")
-    assert sorted(found["recipe"]) == rows
-    assert found["score_mean"].between(1, 100).all()
-    assert found["protocol"].tolist() == ["seeds 1 2"] * 2
+    rows_of_table = pd.read_csv(folder / "rows.csv")
+    assert sorted(rows_of_table["recipe"]) == rows
+    assert rows_of_table["score_mean"].between(1, 100).all()
+    assert rows_of_table["protocol"].tolist() == ["seeds 1 2"] * 2
     for path in folder.glob("trials/*/runs/seed*/metrics.json"):
         assert "test_accuracy" in json.loads(path.read_text())
     assert {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()} == before
@@ -317,13 +317,13 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
     command.main(table, ["--dataset", "demo", "--quick", "--seeds", "1", "--rows", *rows, "--run-dir", str(tmp_path)])
     assert f"{rows[0]}: {'dev' if table.test == 'none' else 'test'} " in capsys.readouterr().out
     folder = tmp_path / "demo_quick"
-    found = pd.read_csv(folder / "rows.csv")
-    assert len(found) == 2
+    rows_of_table = pd.read_csv(folder / "rows.csv")
+    assert len(rows_of_table) == 2
     if table.is_paper:
-        assert found["recipe"].tolist() == rows
-        assert found["score_mean"].gt(0).all()
+        assert rows_of_table["recipe"].tolist() == rows
+        assert rows_of_table["score_mean"].gt(0).all()
         assert all(f"`{row}`" in (folder / "table.md").read_text() for row in rows)
-        assert (folder / "rows.png").is_file() == (found["depth"].nunique() > 1)
+        assert (folder / "rows.png").is_file() == (rows_of_table["depth"].nunique() > 1)
     assert {path: path.read_bytes() for path in project} == before
 
 

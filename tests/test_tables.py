@@ -178,8 +178,8 @@ def test_the_encoding_that_fits_is_named_with_what_it_makes_of_the_line(write, t
 def test_quotes_that_an_encoding_makes_control_characters_are_warned_of_once_a_file(write, tmp_path, codec, better):
     # 0x93 and 0x94 are curly quotes in every Windows encoding, and control characters in every one of ISO 8859.
     lines = [b"text,label", b"\x93a film\x94,x", b"\x93b\x94,y", b"plain,x"]
-    told = re.escape(f"in {codec.replace('iso-', 'iso')}".replace("latin-1", "iso8859-1"))
-    message = rf"{told}, such as 0x93, which is \u201c in {better}: give .*\(--encoding {better}\)"
+    place = re.escape(f"in {codec.replace('iso-', 'iso')}".replace("latin-1", "iso8859-1"))
+    message = rf"{place}, such as 0x93, which is \u201c in {better}: give .*\(--encoding {better}\)"
     path = write(b"\n".join(lines))
     with pytest.warns(UserWarning, match=message) as caught:
         assert read_csv(path, encoding=codec).train.texts[0] == "\x93a film\x94"
@@ -380,8 +380,8 @@ def test_a_quotation_mark_that_is_never_closed_is_named_by_its_row(write):
 def test_a_quotation_mark_inside_a_cell_is_named_by_its_row_as_in_prediction(write):
     content = 'text,label\na,0\n"un"closed,1\n'
     fails("line 3 is broken: ',' expected after '\"'", "csv", write(content))
-    found = read_csv(write('text,label\na,0\n"""un""closed",1\nb,0\nc,1\n'))
-    assert '"un"closed' in [*found.train.texts, *(found.dev.texts if found.dev else [])]
+    corpus = read_csv(write('text,label\na,0\n"""un""closed",1\nb,0\nc,1\n'))
+    assert '"un"closed' in [*corpus.train.texts, *(corpus.dev.texts if corpus.dev else [])]
 
 
 def test_an_invalid_json_line_is_named(write):
@@ -499,8 +499,8 @@ def test_few_wrong_bytes_in_utf_8_are_told_apart_from_another_encoding(write):
 def test_a_binary_file_that_is_named_as_text_is_told_what_it_is(tmp_path):
     for name, content, kind in (("a.txt", b"PAR1\0\0", "a Parquet file"), ("a.conll", b"%PDF-1.4\n", "a PDF file")):
         (tmp_path / name).write_bytes(content)
-        for read in (TextFile, numbered_lines):
+        for reader in (TextFile, numbered_lines):
             with pytest.raises(ValueError, match=f"{name} is {kind}, whatever its name says"):
-                list(read(tmp_path / name))
+                list(reader(tmp_path / name))
         (tmp_path / name).write_bytes(gzip.compress(b"plain\n"))
         assert list(TextFile(tmp_path / name)) == ["plain"]

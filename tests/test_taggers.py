@@ -65,9 +65,9 @@ TABLES = {
 
 
 def test_every_row_of_the_papers_tables_is_a_recipe():
-    found = {name.removeprefix("wu2016_"): zoo.get_recipe(name) for name in zoo.list_recipes() if "wu2016" in name}
-    assert {name: next(iter(recipe.expected.values())) for name, recipe in found.items()} == TABLES
-    for name, recipe in found.items():
+    recipes = {name.removeprefix("wu2016_"): zoo.get_recipe(name) for name in zoo.list_recipes() if "wu2016" in name}
+    assert {name: next(iter(recipe.expected.values())) for name, recipe in recipes.items()} == TABLES
+    for name, recipe in recipes.items():
         (model,) = recipe.models
         arguments = registry.resolve(model, {}, recipe.name, complete=False)
         assert (arguments["units"], arguments["optimizer"], arguments["learning_rate"]) == (512, "sgd", 0.02)
@@ -174,9 +174,9 @@ def test_a_step_of_sgd_on_a_batch_is_the_sum_of_its_sentences_steps(optimizer, c
         moves.append([after - before for after, before in zip(model.get_weights(), start, strict=True)])
     together, *alone = moves
     share = 1 if optimizer == "sgd" else 1 / 4
-    for found, *expected in zip(together, *alone, strict=True):
-        np.testing.assert_allclose(found, share * np.sum(expected, axis=0), atol=1e-7)
-    assert max(np.abs(found).max() for found in together) > 1e-4
+    for actual, *expected in zip(together, *alone, strict=True):
+        np.testing.assert_allclose(actual, share * np.sum(expected, axis=0), atol=1e-7)
+    assert max(np.abs(step).max() for step in together) > 1e-4
 
 
 def test_softmax_and_window_gate_start_as_small_as_the_papers_weights():

@@ -59,15 +59,15 @@ def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):
 
 def test_every_token_has_a_tag_and_its_probability_whatever_else_is_tagged(trained):
     bundle, _ = trained
-    for sentence, found in zip(SENTENCES, bundle.predict(SENTENCES), strict=True):
+    for sentence, tagged in zip(SENTENCES, bundle.predict(SENTENCES), strict=True):
         if not isinstance(sentence, str):
-            assert found.tokens == sentence
-        assert len(found.tokens) == len(found.tags) == len(found.probabilities)
-        assert set(found.tags) <= set(bundle.labels)
-        assert all(0 < p <= 1 + 1e-6 for p in found.probabilities)
+            assert tagged.tokens == sentence
+        assert len(tagged.tokens) == len(tagged.tags) == len(tagged.probabilities)
+        assert set(tagged.tags) <= set(bundle.labels)
+        assert all(0 < p <= 1 + 1e-6 for p in tagged.probabilities)
         (alone,) = bundle.predict([sentence])
-        assert alone.tags == found.tags
-        assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
+        assert alone.tags == tagged.tags
+        assert alone.probabilities == pytest.approx(tagged.probabilities, abs=1e-5)
     assert bundle.predict(SENTENCES[:1])[0].tokens == ["The", "old", "man", "saw", "her", "watch", "."]
     assert bundle.predict([]) == []
     assert next(bundle.predict_stream(iter(SENTENCES))).tags
@@ -81,9 +81,9 @@ def test_every_token_has_a_tag_and_its_probability_whatever_else_is_tagged(train
 def test_scores_are_those_of_the_predictions_and_unknown_tags_are_wrong(trained):
     bundle, _ = trained
     test = small_demo("tagging").test
-    predicted = [found.tags for found in bundle.predict(test.tokens)]
+    predicted = [tagged.tags for tagged in bundle.predict(test.tokens)]
     right = sum(
-        a == b for gold, found in zip(test.tags, predicted, strict=True) for a, b in zip(gold, found, strict=True)
+        a == b for gold, tags in zip(test.tags, predicted, strict=True) for a, b in zip(gold, tags, strict=True)
     )
     assert bundle.evaluate(test)["accuracy"] == pytest.approx(right / test.num_tokens)
     assert bundle.metrics["test_accuracy"] == pytest.approx(right / test.num_tokens)
@@ -139,44 +139,44 @@ def test_a_fresh_process_without_the_package_tags_as_python_does(trained, tmp_pa
     assert not served["imported"]
     for name, sentences in (("text", cases["texts"]), ("lists", cases["lists"])):
         expected = bundle.predict(sentences)
-        assert served[name]["tokens"] == [t for found in expected for t in found.tokens]
-        assert served[name]["tags"] == [t for found in expected for t in found.tags]
-        assert served[name]["row_lengths"] == [len(found.tokens) for found in expected]
-        shares = [p for found in expected for p in found.probabilities]
+        assert served[name]["tokens"] == [t for tagged in expected for t in tagged.tokens]
+        assert served[name]["tags"] == [t for tagged in expected for t in tagged.tags]
+        assert served[name]["row_lengths"] == [len(tagged.tokens) for tagged in expected]
+        shares = [p for tagged in expected for p in tagged.probabilities]
         assert served[name]["probabilities"] == pytest.approx(shares, abs=1e-4)
     assert written_sizes(folder) == sorted(w.size for w in bundle.model.get_weights())
     assert served["none"] == {"tokens": [], "tags": [], "probabilities": [], "row_lengths": []}
     assert served["no_rows"] == {"tokens": [0, 1], "tags": [0, 1], "probabilities": [0, 1], "row_lengths": [0]}
     rows, expected = served["padded"], bundle.predict(cases["texts"])
-    longest = max(len(found.tokens) for found in expected)
-    assert rows["row_lengths"] == [len(found.tokens) for found in expected]
-    for i, found in enumerate(expected):
-        padding = longest - len(found.tokens)
-        assert rows["tokens"][i] == [*found.tokens, *[""] * padding]
-        assert rows["tags"][i] == [*found.tags, *[""] * padding]
-        assert rows["probabilities"][i] == pytest.approx([*found.probabilities, *[0] * padding], abs=1e-4)
+    longest = max(len(tagged.tokens) for tagged in expected)
+    assert rows["row_lengths"] == [len(tagged.tokens) for tagged in expected]
+    for i, sentence in enumerate(expected):
+        padding = longest - len(sentence.tokens)
+        assert rows["tokens"][i] == [*sentence.tokens, *[""] * padding]
+        assert rows["tags"][i] == [*sentence.tags, *[""] * padding]
+        assert rows["probabilities"][i] == pytest.approx([*sentence.probabilities, *[0] * padding], abs=1e-4)
 
 
 def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path, capsys):
     bundle, folder = trained
-    found = bundle.gates("The old man saw her watch.")
-    assert found.tokens == ["The", "old", "man", "saw", "her", "watch", "."]
-    assert found.layers == [3]
-    assert found.values.shape == (1, 2, 7)
+    gates = bundle.gates("The old man saw her watch.")
+    assert gates.tokens == ["The", "old", "man", "saw", "her", "watch", "."]
+    assert gates.layers == [3]
+    assert gates.values.shape == (1, 2, 7)
     encoder = bundle.network.get_layer("encoder")
     for d, cell in enumerate(encoder.cells[2]):  # with closed gates there is nothing to see
         kernel, recurrent, bias = cell.get_weights()
-        closed = [kernel.copy(), recurrent.copy(), bias.copy()]
-        closed[0][:, 16:], closed[1][:, 16:], closed[2][16:] = 0, 0, -3
-        cell.set_weights(closed)
+        closed_gate = [kernel.copy(), recurrent.copy(), bias.copy()]
+        closed_gate[0][:, 16:], closed_gate[1][:, 16:], closed_gate[2][16:] = 0, 0, -3
+        cell.set_weights(closed_gate)
         np.testing.assert_allclose(bundle.gates(["saw", "her"]).values[0, d], 1 / (1 + np.exp(3)), atol=1e-5)
         cell.set_weights([kernel, recurrent, bias])
     status, out, _ = output_of(capsys, "gates", folder, "The old man saw her watch.", "--output", tmp_path / "g.png")
     assert status == 0
     rows = [line.split("\t") for line in out.splitlines()]
     assert rows[0] == ["token", "forward 3", "backward 3"]
-    assert [row[0] for row in rows[1:]] == found.tokens
-    assert [float(row[2]) for row in rows[1:]] == pytest.approx(found.values[0, 1].tolist(), abs=6e-4)
+    assert [row[0] for row in rows[1:]] == gates.tokens
+    assert [float(row[2]) for row in rows[1:]] == pytest.approx(gates.values[0, 1].tolist(), abs=6e-4)
     assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="at least one token"):
         bundle.gates("")
@@ -199,11 +199,11 @@ def test_rare_tags_become_one_and_are_always_wrong(tmp_path):
     corpus = small_demo("tagging")
     bundle = train(tmp_path / "run", dataset=corpus, min_tag_count=200, epochs=1)
     counts = {tag: sum(tags.count(tag) for tags in corpus.train.tags) for tag in corpus.tag_names}
-    kept = {tag for tag, count in counts.items() if count >= 200}
-    assert set(bundle.labels) == kept | {"RARE"}
-    predicted = [found.tags for found in bundle.predict(corpus.test.tokens)]
-    pairs = [p for gold, found in zip(corpus.test.tags, predicted, strict=True) for p in zip(gold, found, strict=True)]
-    assert bundle.metrics["test_accuracy"] == pytest.approx(np.mean([a == b and a in kept for a, b in pairs]))
+    frequent_tags = {tag for tag, count in counts.items() if count >= 200}
+    assert set(bundle.labels) == frequent_tags | {"RARE"}
+    predicted = [tagged.tags for tagged in bundle.predict(corpus.test.tokens)]
+    pairs = [p for gold, tags in zip(corpus.test.tags, predicted, strict=True) for p in zip(gold, tags, strict=True)]
+    assert bundle.metrics["test_accuracy"] == pytest.approx(np.mean([a == b and a in frequent_tags for a, b in pairs]))
     assert bundle.history["val_accuracy"].max() == pytest.approx(bundle.metrics["dev_accuracy"], abs=1e-6)
 
 
@@ -211,14 +211,14 @@ def test_words_and_their_vectors(tmp_path):
     lines = ["the 0.1 0.2", "cat 0.3 0.4", "zebra 0.5 0.6", "9999 0.7 0.8"]
     (tmp_path / "v.txt").write_text("\n".join(lines) + "\n")
     sentences = [["The", "cat", "saw", "once"], ["the", "Cat", "saw", "1984"]]
-    built = build_tagging_vocabulary(sentences, vectors=tmp_path / "v.txt")
-    vocabulary = built.vocabulary
+    words = build_tagging_vocabulary(sentences, vectors=tmp_path / "v.txt")
+    vocabulary = words.vocabulary
     assert vocabulary.words == ("the", "cat", "saw", "9999", "zebra")  # "once" is seen once and has no vector
     assert vocabulary.num_frozen_words == 1
-    np.testing.assert_allclose(built.matrix[[2, 3, 5, 6]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8], [0.5, 0.6]])
-    np.testing.assert_allclose(built.matrix[1], [0.4, 0.5])
-    assert built.matrix[4].any()
-    assert (built.coverage.types, built.coverage.types_with_vector) == (5, 3)
+    np.testing.assert_allclose(words.matrix[[2, 3, 5, 6]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8], [0.5, 0.6]])
+    np.testing.assert_allclose(words.matrix[1], [0.4, 0.5])
+    assert words.matrix[4].any()
+    assert (words.coverage.types, words.coverage.types_with_vector) == (5, 3)
     assert sorted(vocabulary.chars) == sorted(set("TheCatsawonce1984"))
     with pytest.raises(ValueError, match="has a vector for none of the 1 words"):
         build_tagging_vocabulary([["quark"]], vectors=tmp_path / "v.txt")
@@ -240,12 +240,12 @@ BIO = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 @settings(max_examples=100, deadline=None)
 def test_spans_are_counted_as_seqeval_counts_them(sentences):
     seqeval = pytest.importorskip("seqeval.metrics")
-    gold, found = ([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1))
-    scores = span_scores(gold, found)
+    gold, predicted = ([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1))
+    scores = span_scores(gold, predicted)
     options = {"zero_division": 0}
-    assert scores["precision"] == pytest.approx(seqeval.precision_score(gold, found, **options))
-    assert scores["recall"] == pytest.approx(seqeval.recall_score(gold, found, **options))
-    assert scores["f1"] == pytest.approx(seqeval.f1_score(gold, found, **options))
+    assert scores["precision"] == pytest.approx(seqeval.precision_score(gold, predicted, **options))
+    assert scores["recall"] == pytest.approx(seqeval.recall_score(gold, predicted, **options))
+    assert scores["f1"] == pytest.approx(seqeval.f1_score(gold, predicted, **options))
 
 
 def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
@@ -266,8 +266,8 @@ def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
         ("", 4, 6),
         ("", 6, 7),
     ]
-    one = TaggedSplit([["a", "b"]], [["S-X", "O"]])
-    assert analyse(one, [["S-X", "O"]], ["B-X", "E-X", "O", "S-X"])[0]["f1"] == 1.0
+    sentence = TaggedSplit([["a", "b"]], [["S-X", "O"]])
+    assert analyse(sentence, [["S-X", "O"]], ["B-X", "E-X", "O", "S-X"])[0]["f1"] == 1.0
     split = TaggedSplit([["a", "b", "c", "d"]], [["B-NP", "I-NP", "O", "B-VP"]])
     scores, analysis = analyse(split, [["B-NP", "I-NP", "B-VP", "B-VP"]], ["B-NP", "I-NP", "B-VP", "O"])
     assert scores == {

@@ -43,10 +43,19 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     alone = bundle.predict([["her"]])[0]
     assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
     (tmp_path / "swapped.txt").write_text("A\ther\nB\twatch\n\n" * 4)
-    given = ["--train-file", tmp_path / "swapped.txt", "--token-column", "1", "--tag-column", "0", "--separator", "\\t"]
+    columns = [
+        "--train-file",
+        tmp_path / "swapped.txt",
+        "--token-column",
+        "1",
+        "--tag-column",
+        "0",
+        "--separator",
+        "\\t",
+    ]
     swapped_run = tmp_path / "swapped_run"
-    told = [*given, "--run-dir", swapped_run, *size, "--epochs", "1"]
-    status, _, err = output_of(capsys, "train", "bilstm_tagger", *told)
+    options = [*columns, "--run-dir", swapped_run, *size, "--epochs", "1"]
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", *options)
     assert (status, err) == (0, "")
     score = ["evaluate", swapped_run, "--split", "dev", "--format", "json", "--train-file", tmp_path / "swapped.txt"]
     remembered = output_of(capsys, *score)[1]
@@ -73,8 +82,8 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
             f"could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}.\n"
         )
-    told = ["--file", tmp_path / "numbered", "--input-format", "columns"]
-    assert output_of(capsys, "predict", run, *told, *column)[1] == out  # written as it is read
+    options = ["--file", tmp_path / "numbered", "--input-format", "columns"]
+    assert output_of(capsys, "predict", run, *options, *column)[1] == out  # written as it is read
     _, out, _ = output_of(capsys, "predict", run, "The old man saw her.", "--format", "columns")
     assert out == "".join(f"{t}\t{tag}\n" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n"
     (tmp_path / "in.csv").write_text("id,text\n7,The old man saw her.\n")

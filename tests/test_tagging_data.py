@@ -11,7 +11,7 @@ from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.tagging import corpora as tagging_files
 from dense_lstm_zoo.tagging.corpora import read_column_files, read_columns, read_conll2000, read_ud_ewt
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags
-from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
+from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, write_split
 
 
 def numbered(sentences):
@@ -133,10 +133,10 @@ def test_tokens_and_tags_are_strings():
 
 @pytest.mark.parametrize(("sentences", "held_out"), [(2, 1), (9, 1), (10, 1), (39, 3), (40, 4)])
 def test_without_a_dev_file_the_last_tenth_of_the_sentences_is_held_out(write, sentences, held_out):
-    whole = numbered(sentences)
-    corpus = read_column_files("mine", train_file=write(written(whole)))
-    assert corpus.train.tokens + corpus.dev.tokens == whole.tokens
-    assert corpus.train.tags + corpus.dev.tags == whole.tags
+    corpus_text = numbered(sentences)
+    corpus = read_column_files("mine", train_file=write(write_split(corpus_text)))
+    assert corpus.train.tokens + corpus.dev.tokens == corpus_text.tokens
+    assert corpus.train.tags + corpus.dev.tags == corpus_text.tags
     assert (len(corpus.dev), corpus.test) == (held_out, None)
     with pytest.raises(ValueError, match=r"one\.txt has only one sentence, .* give a dev_file \(--dev-file\)"):
         read_column_files(train_file=write("a X\nb X\n", "one.txt"))

@@ -11,9 +11,9 @@ tokenizers = {version: Tokenizer(version) for version in VERSIONS}
 
 def tokens(*texts: str | bytes) -> list[list[str]]:
     """The tokens of texts without URLs, which every version splits alike."""
-    found = [split(tf.constant(list(texts))).to_list() for split in tokenizers.values()]
-    assert found[0] == found[1]
-    return [[token.decode() for token in row] for row in found[0]]
+    token_lists = [split(tf.constant(list(texts))).to_list() for split in tokenizers.values()]
+    assert token_lists[0] == token_lists[1]
+    return [[token.decode() for token in row] for row in token_lists[0]]
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ ODD_TEXTS = [
 @pytest.mark.parametrize(("text", "expected", "folded"), ODD_TEXTS, ids=range(len(ODD_TEXTS)))
 def test_odd_texts_give_the_tokens_that_unicode_and_the_rules_say(text, expected, folded):
     for tokenizer in tokenizers.values():
-        found = tokenizer(tf.constant([text]))
-        assert [token.decode() for token in found.to_list()[0]] == expected.split(" ")
-        in_lower_case = [token.decode() for token in fold(found).to_list()[0]]
+        tokenized = tokenizer(tf.constant([text]))
+        assert [token.decode() for token in tokenized.to_list()[0]] == expected.split(" ")
+        in_lower_case = [token.decode() for token in fold(tokenized).to_list()[0]]
         assert in_lower_case == (expected if folded is None else folded).split(" ")
 
 
@@ -156,7 +156,7 @@ def test_any_text_is_tokenised_and_tokenising_again_changes_nothing(texts):
 def test_gold_penn_treebank_tokens_survive(data_folder):
     sentences = (data_folder / "conll2000" / "train.txt").read_text().strip().split("\n\n")
     gold = [[line.split()[0] for line in sentence.split("\n")] for sentence in sentences]
-    found = tokens(*(" ".join(sentence) for sentence in gold))
-    same = sum(a == b for a, b in zip(gold, found, strict=True))
+    actual = tokens(*(" ".join(sentence) for sentence in gold))
+    same = sum(a == b for a, b in zip(gold, actual, strict=True))
     assert len(gold) == 8936
     assert same / len(gold) > 0.998

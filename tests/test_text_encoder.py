@@ -21,13 +21,13 @@ from tests.text_encoder_harness import encoder, language_model, pair, same, with
 
 
 @pytest.fixture(scope="module")
-def made():
+def joint_encoder():
     return encoder()
 
 
 @pytest.fixture
-def folder(made, tmp_path):
-    return made.save(tmp_path / "encoder")
+def folder(joint_encoder, tmp_path):
+    return joint_encoder.save(tmp_path / "encoder")
 
 
 @pytest.fixture
@@ -36,26 +36,26 @@ def table(tmp_path, monkeypatch):
     return write_table(tmp_path / "presets")
 
 
-def stored(folder):
+def arrays_of(folder):
     with h5py.File(folder / "model.weights.h5") as file:
         return {name: file[name][()] for name in ("words", "forward/0")}
 
 
-def test_the_card_says_what_it_was_made_of(made, folder, tmp_path):
+def test_the_card_says_what_it_was_made_of(joint_encoder, folder, tmp_path):
     card = (folder / "README.md").read_text()
     assert "| backward | dense_lstm_lm | raw | 3 | 12.00 | 1 |" in card
     assert "forward and backward: 2 layers of 4 units (dense lstm)" in card
     assert "- raw: terms not recorded" in card
-    models = {"forward": {**made.models["forward"], "dataset": "<b>|x"}}
-    odd = dataclasses.replace(made, models=models).save(tmp_path / "odd") / "README.md"
+    models = {"forward": {**joint_encoder.models["forward"], "dataset": "<b>|x"}}
+    odd = dataclasses.replace(joint_encoder, models=models).save(tmp_path / "odd") / "README.md"
     assert "| forward | dense_lstm_lm | `<b>\\|x` |" in odd.read_text()
 
 
-def test_a_card_that_cannot_be_written_costs_no_encoder(made, tmp_path, monkeypatch):
+def test_a_card_that_cannot_be_written_costs_no_encoder(joint_encoder, tmp_path, monkeypatch):
     monkeypatch.setattr("dense_lstm_zoo.language.encoder.encoder_card", lambda *_: 1 / 0)
     with pytest.warns(UserWarning, match=r"lacks README.md \(ZeroDivisionError"):
-        folder = made.save(tmp_path / "encoder", dtype="float32")
-    assert same(TextEncoder.load(folder), made)
+        folder = joint_encoder.save(tmp_path / "encoder", dtype="float32")
+    assert same(TextEncoder.load(folder), joint_encoder)
 
 
 def change(folder, **parts):
@@ -74,29 +74,36 @@ def refused(folder, message):
 
 def test_an_encoder_holds_the_words_and_stacks_of_its_language_models():
     forward, backward = pair()
-    found = TextEncoder.from_bundles(forward, backward)
+    joined = TextEncoder.from_bundles(forward, backward)
     expected = ("dense", "lstm", 2, 4, 7, ("forward", "backward"))
-    assert (found.wiring, found.cell, found.num_layers, found.units, found.embedding_dim, found.directions) == expected
-    assert found.words == forward.vocabulary.words
-    assert found.width == 8
+    assert (
+        joined.wiring,
+        joined.cell,
+        joined.num_layers,
+        joined.units,
+        joined.embedding_dim,
+        joined.directions,
+    ) == expected
+    assert joined.words == forward.vocabulary.words
+    assert joined.width == 8
     embeddings = forward.network.get_layer("embedding").embeddings.numpy()
-    np.testing.assert_array_equal(found.vectors, embeddings)
-    np.testing.assert_array_equal(found.eos_vector, embeddings[forward.vocabulary.eos])
+    np.testing.assert_array_equal(joined.vectors, embeddings)
+    np.testing.assert_array_equal(joined.eos_vector, embeddings[forward.vocabulary.eos])
     for bundle_, direction in ((forward, "forward"), (backward, "backward")):
         theirs = bundle_.network.get_layer("stack").get_weights()
-        assert all(map(np.array_equal, found.weights[direction], theirs))
-        assert [w.shape for w in theirs] == found.weight_shapes()
-    assert found.models["backward"] == {"model": "dense_lstm_lm", "dataset": "raw", "seed": 1, "epochs": 3} | {
+        assert all(map(np.array_equal, joined.weights[direction], theirs))
+        assert [w.shape for w in theirs] == joined.weight_shapes()
+    assert joined.models["backward"] == {"model": "dense_lstm_lm", "dataset": "raw", "seed": 1, "epochs": 3} | {
         "dev_perplexity": 12.0
     }
-    assert found.train_texts.tolist() == [3, 5, 9, 10]
+    assert joined.train_texts.tolist() == [3, 5, 9, 10]
 
 
-def test_a_word_that_the_language_models_do_not_know_has_the_vector_of_unk(made):
-    found = made.word_vectors(["good", "qwerty", "film"])
-    rows = [made.words.index(word) for word in ("good", "<unk>", "film")]
-    np.testing.assert_array_equal(found, made.vectors[rows])
-    assert made.word_vectors([]).shape == (0, 7)
+def test_a_word_that_the_language_models_do_not_know_has_the_vector_of_unk(joint_encoder):
+    vectors = joint_encoder.word_vectors(["good", "qwerty", "film"])
+    rows = [joint_encoder.words.index(word) for word in ("good", "<unk>", "film")]
+    np.testing.assert_array_equal(vectors, joint_encoder.vectors[rows])
+    assert joint_encoder.word_vectors([]).shape == (0, 7)
 
 
 @pytest.mark.parametrize("wiring", ["dense", "stacked", "skip", "residual"])
@@ -108,67 +115,67 @@ def test_the_shapes_of_a_stack_are_known_without_building_it(wiring, cell):
     assert stack_shapes(wiring, cell, 3, 5, 5 if wiring == "residual" else 7) == shapes
 
 
-def test_a_saved_encoder_loads_as_it_was_and_is_half_as_large_in_float16(made, tmp_path):
-    whole = made.save(tmp_path / "whole", dtype="float32")
-    half = made.save(tmp_path / "half")
-    assert (made.name, made.sha256) == ("half", files.sha256(half / "manifest.json"))
-    assert same(TextEncoder.load(whole), made)
+def test_a_saved_encoder_loads_as_it_was_and_is_half_as_large_in_float16(joint_encoder, tmp_path):
+    full_size = joint_encoder.save(tmp_path / "whole", dtype="float32")
+    half = joint_encoder.save(tmp_path / "half")
+    assert (joint_encoder.name, joint_encoder.sha256) == ("half", files.sha256(half / "manifest.json"))
+    assert same(TextEncoder.load(full_size), joint_encoder)
     again = TextEncoder.load(half)
-    np.testing.assert_array_equal(again.vectors, made.vectors.astype(np.float16))
-    for direction in made.directions:
-        for ours, theirs in zip(again.weights[direction], made.weights[direction], strict=True):
+    np.testing.assert_array_equal(again.vectors, joint_encoder.vectors.astype(np.float16))
+    for direction in joint_encoder.directions:
+        for ours, theirs in zip(again.weights[direction], joint_encoder.weights[direction], strict=True):
             np.testing.assert_array_equal(ours, theirs.astype(np.float16))
             assert ours.dtype == np.float32
-    assert {array.dtype.name for array in stored(half).values()} == {"float16"}
+    assert {array.dtype.name for array in arrays_of(half).values()} == {"float16"}
     assert again.name == "half"
     assert again.train_texts.tolist() == [3, 5, 9, 10]
     with pytest.raises(FileExistsError):
-        made.save(half)
+        joint_encoder.save(half)
     with pytest.raises(ValueError, match="dtype"):
-        made.save(tmp_path / "other", dtype="int8")
+        joint_encoder.save(tmp_path / "other", dtype="int8")
 
 
 def test_vectors_that_are_rows_of_an_installed_table_are_not_stored(table, tmp_path):
-    given = TextEncoder.from_bundles(*with_table(pair(), table))
-    assert given.table == (TABLE, table.sha256)
-    folder = given.save(tmp_path / "encoder", dtype="float32")
-    own = [given.words.index(word) for word in given.words if word not in table or word == "film"]
-    np.testing.assert_array_equal(stored(folder)["words"], given.vectors[own])
-    assert same(TextEncoder.load(folder), given)
+    joined = TextEncoder.from_bundles(*with_table(pair(), table))
+    assert joined.table == (TABLE, table.sha256)
+    folder = joined.save(tmp_path / "encoder", dtype="float32")
+    own = [joined.words.index(word) for word in joined.words if word not in table or word == "film"]
+    np.testing.assert_array_equal(arrays_of(folder)["words"], joined.vectors[own])
+    assert same(TextEncoder.load(folder), joined)
 
 
 def test_a_word_that_only_the_table_knows_has_the_tables_vector(table, tmp_path):
-    given = TextEncoder.from_bundles(*with_table(pair(), table))
+    joined = TextEncoder.from_bundles(*with_table(pair(), table))
     words = ["zebra", "qwerty", "good"]
-    expected = np.stack([table.vectors(["zebra"])[0], given.vectors[given.words.index("<unk>")], given.vectors[4]])
-    assert given.words[4] == "good"
-    np.testing.assert_array_equal(given.word_vectors(words), expected)
-    folder = given.save(tmp_path / "encoder")
+    expected = np.stack([table.vectors(["zebra"])[0], joined.vectors[joined.words.index("<unk>")], joined.vectors[4]])
+    assert joined.words[4] == "good"
+    np.testing.assert_array_equal(joined.word_vectors(words), expected)
+    folder = joined.save(tmp_path / "encoder")
     np.testing.assert_array_equal(TextEncoder.load(folder).word_vectors(["zebra"])[0], expected[0])
     (tmp_path / "presets" / "vectors" / TABLE).rename(tmp_path / "presets" / "vectors" / "renamed")
     with pytest.raises(zoo.BundleError, match=f"needs the word table '{TABLE}'.* not installed"):
         TextEncoder.load(folder)
     with pytest.raises(zoo.BundleError, match=f"needs the word table '{TABLE}'.* not installed"):
-        given.word_vectors(["zebra"])
+        joined.word_vectors(["zebra"])
 
 
 def test_vectors_that_were_trained_have_no_table(table):
     bundles = with_table(pair(), table)
-    for one in bundles:
-        one.config["arguments"]["trainable_embeddings"] = True
-    given = TextEncoder.from_bundles(*bundles)
-    assert given.table is None
-    np.testing.assert_array_equal(given.word_vectors(["zebra"]), given.word_vectors(["<unk>"]))
+    for language_bundle in bundles:
+        language_bundle.config["arguments"]["trainable_embeddings"] = True
+    joined = TextEncoder.from_bundles(*bundles)
+    assert joined.table is None
+    np.testing.assert_array_equal(joined.word_vectors(["zebra"]), joined.word_vectors(["<unk>"]))
 
 
 def test_a_language_model_is_an_encoder_that_reads_forward(tmp_path):
     model = language_model(seed=3)
     folder = model.save(tmp_path / "model")
-    found = TextEncoder.load(folder)
+    one_way = TextEncoder.load(folder)
     expected = TextEncoder.from_bundles(model)
-    assert found.directions == ("forward",)
-    assert found.name == "model"
-    assert same(found, expected)
+    assert one_way.directions == ("forward",)
+    assert one_way.name == "model"
+    assert same(one_way, expected)
     with pytest.raises(ValueError, match=r"must read forward, but this one reads backward"):
         TextEncoder.from_bundles(language_model("backward"))
     bundle("bilstm").save(tmp_path / "classifier")
@@ -177,14 +184,16 @@ def test_a_language_model_is_an_encoder_that_reads_forward(tmp_path):
 
 
 def test_the_command_joins_saved_language_models(tmp_path, capsys):
-    forward, backward = (str(one.save(tmp_path / name)) for one, name in zip(pair(), ("ahead", "back"), strict=True))
+    forward, backward = (
+        str(model.save(tmp_path / name)) for model, name in zip(pair(), ("ahead", "back"), strict=True)
+    )
     output = str(tmp_path / "encoder")
     command = ["join-lm", forward, backward, "--output", output, "--dtype", "float32"]
     assert main(command) == 0
     assert "encoder: forward and backward, 2 layers of 4, 16 words" in capsys.readouterr().out
-    found = TextEncoder.load(output)
-    assert same(found, zoo.join_language_models(zoo.load(forward), backward))
-    assert found.models["backward"]["sha256"] == files.sha256(tmp_path / "back" / "manifest.json")
+    joined = TextEncoder.load(output)
+    assert same(joined, zoo.join_language_models(zoo.load(forward), backward))
+    assert joined.models["backward"]["sha256"] == files.sha256(tmp_path / "back" / "manifest.json")
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err
     assert main(["join-lm", forward, backward, forward, "--output", str(tmp_path / "other")]) == 2
@@ -229,20 +238,20 @@ def test_presets_and_manifests_know_an_encoder_and_no_model_is_loaded_from_it(fo
         zoo.load(folder)
     with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
         loading.load_bundle(str(folder), "classification")  # before it is said to be for another task
-    told = str(zoo.describe(folder))
-    assert "(text encoder)" in told.splitlines()[0]
-    assert "Reads forward: dense_lstm_lm, epochs " in told
-    assert "dev perplexity 11.00" in told
+    description = str(zoo.describe(folder))
+    assert "(text encoder)" in description.splitlines()[0]
+    assert "Reads forward: dense_lstm_lm, epochs " in description
+    assert "dev perplexity 11.00" in description
 
 
 def test_a_damaged_or_incomplete_folder_is_refused(folder):
     weights = folder / "model.weights.h5"
-    whole = weights.read_bytes()
-    weights.write_bytes(whole[:-10])
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-10])
     with pytest.raises(zoo.BundleError, match=r"model\.weights\.h5 has been changed"):
         TextEncoder.load(folder)
     refused(folder, r"model\.weights\.h5 is damaged")
-    weights.write_bytes(whole)
+    weights.write_bytes(content)
     (folder / "vocabulary.txt").write_text("the\n<eos>\n")
     refused(folder, r"words must hold <eos> and <unk>")
     (folder / "vocabulary.txt").write_text("the\n<eos>\n<unk>\n")

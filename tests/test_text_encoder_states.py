@@ -35,11 +35,11 @@ def step_by_step(bundle, words):
     """h of every layer of a language model after <eos> and after each word, one step at a time."""
     ids = [bundle.vocabulary.eos, *bundle.vocabulary.encode([" ".join(words)])[: len(words)]] if words else []
     states = bundle.model.zero_states(1)
-    found = []
+    rows = []
     for word in ids:
         _, *states = bundle._step(np.array([[word]], np.int32), *states)
-        found.append([state.numpy()[0] for state in states[:: bundle.network.get_layer("stack").states_per_layer]])
-    return np.array(found[1:])  # (words, layers, units)
+        rows.append([state.numpy()[0] for state in states[:: bundle.network.get_layer("stack").states_per_layer]])
+    return np.array(rows[1:])  # (words, layers, units)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def step_by_step(bundle, words):
 def test_states_are_those_of_the_language_models_read_word_by_word(model, arguments):
     forward, backward = pair(model=model, **arguments)
     encoder = TextEncoder.from_bundles(forward, backward)
-    found = states_of(encoder, TEXTS, trainable=False)
-    assert len(found) == encoder.num_layers
+    actual = states_of(encoder, TEXTS, trainable=False)
+    assert len(actual) == encoder.num_layers
     for row, words in enumerate(TEXTS):
         ahead, back = step_by_step(forward, words), step_by_step(backward, words[::-1])[::-1]
-        for layer, states in enumerate(found):
+        for layer, states in enumerate(actual):
             assert not states[row, len(words) :].any()
             for t in range(len(words)):
                 expected = np.concatenate([ahead[t, layer], back[t, layer]])
@@ -62,9 +62,9 @@ def test_states_are_those_of_the_language_models_read_word_by_word(model, argume
 
 def test_one_direction_is_the_forward_language_models():
     forward, _ = pair()
-    found = states_of(TextEncoder.from_bundles(forward), TEXTS[:1])
+    actual = states_of(TextEncoder.from_bundles(forward), TEXTS[:1])
     expected = step_by_step(forward, TEXTS[0])
-    for layer, states in enumerate(found):
+    for layer, states in enumerate(actual):
         np.testing.assert_allclose(states[0, :4], expected[:, layer], atol=1e-5)
 
 
@@ -77,7 +77,7 @@ def loops(graph):
 
 @pytest.mark.parametrize("kernel", ["portable", "native"])
 def test_frozen_states_are_constants_and_no_loop_runs_backward(kernel):
-    counted = {}
+    loops_by_mode = {}
     for trainable in (False, True):
         layer = layers.TextEncoderStates(2, 3, wiring="dense", kernel=kernel, trainable=trainable, dropout=0.5)
         layer.build((None, None, 5))
@@ -93,11 +93,11 @@ def test_frozen_states_are_constants_and_no_loop_runs_backward(kernel):
 
         signature = tf.TensorSpec((None, None, 5))
         graphs = [tf.function(lambda x, d=d, step=step: step(x, d)).get_concrete_function(signature) for d in (0, 1)]
-        counted[trainable] = [loops(one.graph) for one in graphs]
+        loops_by_mode[trainable] = [loops(function.graph) for function in graphs]
         assert len(layer.trainable_weights) == (13 if trainable else 0)
         assert all(variable.trainable is trainable for variable in layer.weights)  # as a model around it would ask
-    assert counted[False][0] == counted[False][1] > 0
-    assert counted[True][1] > counted[True][0]
+    assert loops_by_mode[False][0] == loops_by_mode[False][1] > 0
+    assert loops_by_mode[True][1] > loops_by_mode[True][0]
 
 
 def test_frozen_states_drop_nothing_and_trained_ones_do():

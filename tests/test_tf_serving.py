@@ -33,7 +33,7 @@ def trained():
 def servers(trained, tmp_path_factory):
     """The addresses of gRPC and REST, by the client's functions."""
     root = tmp_path_factory.mktemp("served")
-    versions = {name: {1: Loaded(made.export(root / name / "1"))} for name, made in trained.items()}
+    versions = {name: {1: Loaded(bundle.export(root / name / "1"))} for name, bundle in trained.items()}
     versions["trec"][2] = versions["trec"][1]
     with serving(Models(versions, {"stable": 1})) as (by_grpc, by_rest):
         yield {predict_grpc: by_grpc, predict_rest: by_rest}
@@ -43,8 +43,8 @@ def servers(trained, tmp_path_factory):
 def test_the_client_returns_what_the_bundles_predict(predict, servers, trained):
     server = servers[predict]
     for model in (Model("trec"), Model("trec", version=2), Model("trec", label="stable")):
-        found = predict(server, model, TEXTS)
-        for row, expected in zip(found, trained["trec"].predict(TEXTS), strict=True):
+        rows = predict(server, model, TEXTS)
+        for row, expected in zip(rows, trained["trec"].predict(TEXTS), strict=True):
             assert row["label"] == expected.label
             shares = dict(zip(row["labels"], row["probabilities"], strict=True))
             assert shares == pytest.approx(expected.probabilities, abs=1e-5)
@@ -59,8 +59,8 @@ def test_the_client_returns_what_the_bundles_predict(predict, servers, trained):
 @BOTH
 def test_the_client_cuts_padding_and_takes_concatenated_rows_apart(predict, servers, trained):
     for signature in ("serving_default", "flat"):
-        found = predict(servers[predict], Model("tagger"), TEXTS, signature)
-        for row, expected in zip(found, trained["tagger"].predict(TEXTS), strict=True):
+        rows = predict(servers[predict], Model("tagger"), TEXTS, signature)
+        for row, expected in zip(rows, trained["tagger"].predict(TEXTS), strict=True):
             assert (row["tokens"], row["tags"]) == (expected.tokens, expected.tags)
             assert row["probabilities"] == pytest.approx(expected.probabilities, abs=1e-4)
             assert set(row) == {"tokens", "tags", "probabilities"}
@@ -159,7 +159,7 @@ def test_the_command_prints_a_line_of_json_per_text_and_the_state_of_each_versio
     server = servers[predict_rest]
     assert client.main(["--model", "trec", "--server", server, *TEXTS[:2]]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["label"] for row in rows] == [found.label for found in trained["trec"].predict(TEXTS[:2])]
+    assert [row["label"] for row in rows] == [prediction.label for prediction in trained["trec"].predict(TEXTS[:2])]
     assert client.main(["--model", "tagger", "--grpc", "--server", servers[predict_grpc], TEXTS[0]]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["tags"] == trained["tagger"].predict(TEXTS[:1])[0].tags
@@ -185,13 +185,13 @@ def message(name, *fields):
     """A message type of these fields, written down from TF Serving's own definition, which the stubs lack."""
     file = descriptor_pb2.FileDescriptorProto(name=f"{name}.proto", package="tests", syntax="proto3")
     file.dependency.append("google/protobuf/wrappers.proto")
-    made = file.message_type.add(name=name)
+    message_type = file.message_type.add(name=name)
     for field, number, kind, label in fields:
-        added = made.field.add(name=field, number=number, label=label)
+        new_field = message_type.field.add(name=field, number=number, label=label)
         if kind.startswith("."):
-            added.type, added.type_name = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE, kind
+            new_field.type, new_field.type_name = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE, kind
         else:
-            added.type = getattr(descriptor_pb2.FieldDescriptorProto, f"TYPE_{kind}")
+            new_field.type = getattr(descriptor_pb2.FieldDescriptorProto, f"TYPE_{kind}")
     POOL.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(POOL.FindMessageTypeByName(f"tests.{name}"))
 
@@ -201,9 +201,9 @@ ONE, MANY = descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL, descriptor_pb2.F
 
 
 def test_the_models_file_is_one_of_the_official_message():
-    found = model_server_config_pb2.ModelServerConfig()
-    text_format.Parse((FOLDER / "models.config").read_text(), found)
-    models = {model.name: model for model in found.model_config_list.config}
+    config = model_server_config_pb2.ModelServerConfig()
+    text_format.Parse((FOLDER / "models.config").read_text(), config)
+    models = {model.name: model for model in config.model_config_list.config}
     assert set(models) == {"trec", "tagger"}
     for name, model in models.items():
         assert model.base_path == f"/models/{name}"
@@ -213,17 +213,17 @@ def test_the_models_file_is_one_of_the_official_message():
 
 
 def test_batches_are_as_large_as_a_warm_up_request_and_never_padded():
-    whole = ".google.protobuf.Int64Value"
+    integer = ".google.protobuf.Int64Value"
     numbers = ("max_batch_size", "batch_timeout_micros", "max_enqueued_batches", "num_batch_threads")
-    fields = [(name, number, whole, ONE) for number, name in enumerate(numbers, 1)]
+    fields = [(name, number, integer, ONE) for number, name in enumerate(numbers, 1)]
     fields += [("thread_pool_name", 5, ".google.protobuf.StringValue", ONE), ("allowed_batch_sizes", 6, "INT64", MANY)]
-    found = message("BatchingParameters", *fields, ("pad_variable_length_inputs", 7, "BOOL", ONE))()
-    text_format.Parse((FOLDER / "batching.config").read_text(), found)
-    assert found.max_batch_size.value == 32  # a server does not load a model that has larger warm-up requests
-    assert 0 < found.batch_timeout_micros.value < 10_000
-    assert found.num_batch_threads.value == 2
-    assert found.max_enqueued_batches.value > 0
-    assert not found.pad_variable_length_inputs
+    config = message("BatchingParameters", *fields, ("pad_variable_length_inputs", 7, "BOOL", ONE))()
+    text_format.Parse((FOLDER / "batching.config").read_text(), config)
+    assert config.max_batch_size.value == 32  # a server does not load a model that has larger warm-up requests
+    assert 0 < config.batch_timeout_micros.value < 10_000
+    assert config.num_batch_threads.value == 2
+    assert config.max_enqueued_batches.value > 0
+    assert not config.pad_variable_length_inputs
 
 
 def test_metrics_are_where_the_readme_says():
@@ -233,10 +233,10 @@ def test_metrics_are_where_the_readme_says():
     field = file.message_type.add(name="MonitoringConfig").field.add(name="prometheus_config", number=1, label=ONE)
     field.type, field.type_name = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE, ".tests.PrometheusConfig"
     POOL.AddSerializedFile(file.SerializeToString())
-    found = message_factory.GetMessageClass(POOL.FindMessageTypeByName("tests.MonitoringConfig"))()
-    text_format.Parse((FOLDER / "monitoring.config").read_text(), found)
-    assert found.prometheus_config.enable
-    assert found.prometheus_config.path in (FOLDER / "README.md").read_text()
+    config = message_factory.GetMessageClass(POOL.FindMessageTypeByName("tests.MonitoringConfig"))()
+    text_format.Parse((FOLDER / "monitoring.config").read_text(), config)
+    assert config.prometheus_config.enable
+    assert config.prometheus_config.path in (FOLDER / "README.md").read_text()
 
 
 def test_the_compose_file_mounts_files_that_are_there_and_gives_the_server_each():

@@ -42,14 +42,14 @@ def test_a_bias_is_added_to_the_last_axis_and_its_config_rebuilds_it():
 def test_tied_logits_are_the_word_vectors_times_the_projected_stack(name):
     model, ids = tiny(name, softmax="tied", units=5 if name != "residual_lstm_lm" else 6), text()[:, :-1]
     core, words = model.core, table(model).numpy().astype(np.float64)
-    read = np.asarray(core.get_layer("stack")(words[ids].astype(np.float32))[0], np.float64)
+    features = np.asarray(core.get_layer("stack")(words[ids].astype(np.float32))[0], np.float64)
     if name != "residual_lstm_lm":
         projection = core.get_layer("projection")
         assert projection.bias is None
-        read = read @ projection.kernel.numpy()
+        features = features @ projection.kernel.numpy()
     bias = core.get_layer("logits").bias.numpy()
     assert np.abs(bias).max() > 0.03
-    np.testing.assert_allclose(model(ids), read @ words.T + bias, atol=1e-6)
+    np.testing.assert_allclose(model(ids), features @ words.T + bias, atol=1e-6)
 
 
 @models
@@ -63,15 +63,15 @@ def test_a_tied_model_has_one_table_and_no_projection_between_equal_widths(name,
         "skip_lstm_lm": [e, units + e, units + units],
         "residual_lstm_lm": [e, units, units],
     }[name]
-    recurrent = sum(4 * units * (read + units + 1) for read in reads)
+    recurrent = sum(4 * units * (input_size + units + 1) for input_size in reads)
     width = e + depth * units if name == "dense_lstm_lm" else units
     projection = width * e if width != e else 0
     assert model.count_params() == vocabulary * e + recurrent + projection + vocabulary
     size = {"num_layers": depth, "units": units, "embedding_dim": e, "softmax": "tied"}
     for biases in (True, False):
-        found = zoo.count_encoder_parameters(model, biases=biases)
-        assert found == zoo.count_encoder_parameters(name, biases=biases, **size)
-        assert found == recurrent + projection - (0 if biases else 4 * units * depth)
+        count = zoo.count_encoder_parameters(model, biases=biases)
+        assert count == zoo.count_encoder_parameters(name, biases=biases, **size)
+        assert count == recurrent + projection - (0 if biases else 4 * units * depth)
         by_formula = zoo.count_encoder_parameters(name, biases=biases, cell="gru", **size)
         gru = tiny(name, cell="gru", **size)
         assert by_formula == zoo.count_encoder_parameters(gru, biases=biases)

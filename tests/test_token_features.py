@@ -31,27 +31,27 @@ def test_a_window_holds_its_neighbours_scaled_by_gates_and_the_boundary_past_bot
     layer, x = windows(size, gated=gated)
     weights = [w.astype(np.float64) for w in layer.get_weights()]
     boundary, gate = (weights[0], weights[1:]) if size > 1 else (None, weights)
-    found = numpy(layer(x, lengths=LENGTHS))
+    outputs = numpy(layer(x, lengths=LENGTHS))
     reach = size // 2
     for b, n in enumerate(LENGTHS):
         words = [*[boundary] * reach, *x[b, :n].astype(np.float64), *[boundary] * reach]
         for t in range(n):
             window = np.concatenate(words[t : t + size])
             r = sigmoid(window @ gate[0] + gate[1]) if gated else np.ones(size)
-            np.testing.assert_allclose(found[b, t], window * np.repeat(r, 6), atol=1e-5)
-        assert not found[b, n:].any()
+            np.testing.assert_allclose(outputs[b, t], window * np.repeat(r, 6), atol=1e-5)
+        assert not outputs[b, n:].any()
     longer = np.concatenate([x, np.full((4, 3, 6), 9, np.float32)], axis=1)
-    np.testing.assert_allclose(layer(longer, lengths=LENGTHS)[:, :5], found, atol=1e-6)
+    np.testing.assert_allclose(layer(longer, lengths=LENGTHS)[:, :5], outputs, atol=1e-6)
     mask = np.arange(5) < LENGTHS[:, None]
-    np.testing.assert_array_equal(layer(x, mask=mask), found)
+    np.testing.assert_array_equal(layer(x, mask=mask), outputs)
 
 
 def test_whole_words_of_a_window_are_dropped_each_window_for_itself_in_training_only():
     layer, x = windows(dropout=0.4, seed=1, gated=False)
-    kept = numpy(layer(x, lengths=np.full(4, 5), training=True)).reshape(4, 5, 3, 6)
-    whole = numpy(layer(x, lengths=np.full(4, 5))).reshape(4, 5, 3, 6)
-    dropped = (kept == 0).all(axis=3)
-    np.testing.assert_allclose(kept[~dropped], whole[~dropped] / 0.6, rtol=1e-5)
+    in_training = numpy(layer(x, lengths=np.full(4, 5), training=True)).reshape(4, 5, 3, 6)
+    in_prediction = numpy(layer(x, lengths=np.full(4, 5))).reshape(4, 5, 3, 6)
+    dropped = (in_training == 0).all(axis=3)
+    np.testing.assert_allclose(in_training[~dropped], in_prediction[~dropped] / 0.6, rtol=1e-5)
     assert 0.2 < dropped.mean() < 0.6
     assert (dropped[:, 1:, 0] != dropped[:, :-1, 1]).any()  # the same word in two windows
     np.testing.assert_array_equal(layer(x, training=False), layer(x))
@@ -76,23 +76,25 @@ def test_character_convolutions_see_a_words_own_characters_only(sizes, depth):
     ids = np.zeros((1, 7, 7), np.int32)
     for row, word in zip(ids[0], words, strict=True):
         row[: len(word)] = word
-    found = numpy(layer(ids))[0]
-    for word, values in zip(words, found, strict=True):
+    outputs = numpy(layer(ids))[0]
+    for word, values in zip(words, outputs, strict=True):
         expected = []
         for i, size in enumerate(sizes):
             short = max(0, depth * (size - 1) + 1 - len(word))
             values_of_places = np.concatenate([table[word].reshape(-1, 3), np.zeros((short, 3))])
             for number in range(depth * i, depth * (i + 1)):
                 kernel, bias = convolutions[2 * number : 2 * number + 2]
-                read, places = values_of_places, range(len(values_of_places) - size + 1)
-                rows = [np.tensordot(read[p : p + size], kernel, 2) + bias for p in places]
+                layer_input, places = values_of_places, range(len(values_of_places) - size + 1)
+                rows = [np.tensordot(layer_input[p : p + size], kernel, 2) + bias for p in places]
                 values_of_places = np.maximum(rows, 0)
             expected.append(values_of_places.max(axis=0))
         assert [len(part) for part in expected] == {1: [4], 2: [2, 2], 3: [2, 1, 1]}[len(sizes)]
         np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-5)
-    np.testing.assert_allclose(numpy(backends.traced(layer.__call__)(ops.convert_to_tensor(ids)))[0], found, atol=1e-6)
+    np.testing.assert_allclose(
+        numpy(backends.traced(layer.__call__)(ops.convert_to_tensor(ids)))[0], outputs, atol=1e-6
+    )
     wider = np.pad(ids, [[0, 0], [0, 2], [0, 6]])
-    np.testing.assert_allclose(layer(wider)[0, :7], found, atol=1e-6)
+    np.testing.assert_allclose(layer(wider)[0, :7], outputs, atol=1e-6)
     for shape in ((0, 5, 7), (2, 0, 7), (2, 3, 7)):
         assert layer(np.zeros(shape, np.int32)).shape == (*shape[:2], 4)
 
@@ -113,9 +115,9 @@ def test_features_work_in_models_of_any_batch_and_time_that_save_and_train(name,
     for batch, time in ((2, 4), (1, 1)):
         shape = (batch, time, *(n or 5 for n in inputs.shape[2:]))
         x = np.random.default_rng(0).integers(1, 6, shape).astype(inputs.dtype)
-        found = model(x)
-        np.testing.assert_allclose(again(x), found, atol=1e-6)
-        assert found.shape == model.compute_output_shape(x.shape)
+        outputs = model(x)
+        np.testing.assert_allclose(again(x), outputs, atol=1e-6)
+        assert outputs.shape == model.compute_output_shape(x.shape)
     loss = backends.Loss(lambda: ops.sum(model(x) ** 2), [], model.trainable_variables)
     assert all(np.abs(gradient).max() > 0 for gradient in loss.gradients())
 
@@ -143,8 +145,8 @@ def test_bad_sizes_are_refused():
 def test_a_classifier_takes_several_widths_and_two_convolutions_over_characters(options):
     characters = {"char_filters": 50, "num_chars": 9, **options}
     model = zoo.build("bilstm", vocab_size=9, num_classes=2, units=2, embedding_dim=4, **characters)
-    found = model.get_layer("characters")
-    assert found.output.shape[-1] == 50
-    kernels = [tuple(w.shape) for w in found.weights if len(w.shape) == 3]
+    characters_layer = model.get_layer("characters")
+    assert characters_layer.output.shape[-1] == 50
+    kernels = [tuple(w.shape) for w in characters_layer.weights if len(w.shape) == 3]
     two = [(5, 50, 50), (5, 50, 50)]
     assert kernels == (two if "char_layers" in options else [(3, 50, 17), (4, 50, 17), (5, 50, 16)])

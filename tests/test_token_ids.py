@@ -34,14 +34,14 @@ def test_tokens_have_the_ids_of_plain_python(sentences):
     ragged = tf.ragged.constant(sentences, dtype=tf.string, ragged_rank=1)
     binary = TokensToIds(WORDS, CHARS)(ragged)
     full = TokensToIds(WORDS, CHARS, case="four_way", whole_words=True)
-    found, padded = full(ragged), full.padded(ragged)
+    features, padded = full(ragged), full.padded(ragged)
     for b, sentence in enumerate(sentences):
         rows = [by_hand(t) for t in sentence]
-        assert found["token_ids"][b].numpy().tolist() == [row[0] for row in rows]
+        assert features["token_ids"][b].numpy().tolist() == [row[0] for row in rows]
         assert binary["case_ids"][b].numpy().tolist() == [row[1] for row in rows]
-        assert found["case_ids"][b].numpy().tolist() == [row[2] for row in rows]
-        assert found["affix_ids"][b].numpy().tolist() == [row[3] for row in rows]
-        assert found["char_ids"][b].numpy().tolist() == [row[4] for row in rows]
+        assert features["case_ids"][b].numpy().tolist() == [row[2] for row in rows]
+        assert features["affix_ids"][b].numpy().tolist() == [row[3] for row in rows]
+        assert features["char_ids"][b].numpy().tolist() == [row[4] for row in rows]
         for name in ("token_ids", "affix_ids", "char_ids"):
-            np.testing.assert_array_equal(padded[name][b, : len(rows)], found[name][b])
+            np.testing.assert_array_equal(padded[name][b, : len(rows)], features[name][b])
             assert not padded[name][b, len(rows) :].numpy().any()

@@ -71,10 +71,10 @@ def test_an_interrupted_run_with_all_options_ends_with_the_same_weights(every, t
             train(tmp_path / "run", epochs=2, **ALL)
     with pytest.raises(ValueError, match="monitor was 'macro_f1' and is 'loss'"):
         train(tmp_path / "run", epochs=2, **{**ALL, "monitor": "loss"})
-    found = train(tmp_path / "run", epochs=2, **ALL)
-    for ours, theirs in zip(found.model.get_weights(), every[0].model.get_weights(), strict=True):
+    resumed = train(tmp_path / "run", epochs=2, **ALL)
+    for ours, theirs in zip(resumed.model.get_weights(), every[0].model.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert found.temperature == every[0].temperature
+    assert resumed.temperature == every[0].temperature
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
@@ -97,15 +97,15 @@ def test_a_weight_multiplies_the_training_loss_of_its_texts_and_nothing_else(tmp
     assert doubled.history["val_loss"][0] == pytest.approx(alone.history["val_loss"][0], rel=1e-5)
     assert doubled.metrics["test_loss"] == pytest.approx(alone.metrics["test_loss"], rel=1e-5)
     assert doubled.history["accuracy"][0] == pytest.approx(alone.history["accuracy"][0])
-    one = train(tmp_path / "one", class_weights={labels[0]: 3.0}, **rate)
-    texts, found = small_demo().train, alone.probabilities(small_demo().train.texts)
-    losses = -np.log(found[np.arange(len(texts)), texts.labels])
+    weighted = train(tmp_path / "one", class_weights={labels[0]: 3.0}, **rate)
+    texts, probabilities = small_demo().train, alone.probabilities(small_demo().train.texts)
+    losses = -np.log(probabilities[np.arange(len(texts)), texts.labels])
     weights = np.where(np.array(texts.labels) == 0, 3.0, 1.0)
-    assert one.history["loss"][0] == pytest.approx(float((losses * weights).mean()), rel=1e-3)
+    assert weighted.history["loss"][0] == pytest.approx(float((losses * weights).mean()), rel=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"class_weights": {"positve": 2}}, "Unknown label in class_weights: 'positve'. Did you mean 'positive'"),
         ({"class_weights": "balance"}, "Unknown value of class_weights: 'balance'. Did you mean 'balanced'"),
@@ -121,9 +121,9 @@ def test_a_weight_multiplies_the_training_loss_of_its_texts_and_nothing_else(tmp
         ({"callbacks": [keras.callbacks.History]}, "as item 0, counted from 0. Create one"),
     ],
 )
-def test_wrong_options_are_refused_before_any_work(tmp_path, given, message):
+def test_wrong_options_are_refused_before_any_work(tmp_path, options, message):
     with pytest.raises(ValueError, match=message.replace(". ", r"\. ")):
-        train(tmp_path / "run", **given)
+        train(tmp_path / "run", **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -139,7 +139,7 @@ def test_macro_f1_is_scikit_learns(every):
         assert macro_f1(labels, predicted) == pytest.approx(f1_score(labels, predicted, average="macro"))
     assert macro_f1(np.array([0, 0]), np.array([2, 0])) == pytest.approx(f1_score([0, 0], [2, 0], average="macro"))
     trained, test = every[0], small_demo().test
-    indices = [trained.labels.index(found.label) for found in trained.predict(test.texts)]
+    indices = [trained.labels.index(prediction.label) for prediction in trained.predict(test.texts)]
     expected = f1_score(test.labels, indices, average="macro")
     assert trained.metrics["test_macro_f1"] == pytest.approx(expected)
     best = trained.history.loc[trained.history["epoch"] == trained.metrics["best_epoch"]].iloc[0]
@@ -168,22 +168,22 @@ def test_the_monitored_score_chooses_the_epoch_and_drives_patience(tmp_path, mon
         "val_macro_f1": [0.1, 0.9, 0.5, 0.5],
     }
     options = {} if monitor is None else {"monitor": monitor}
-    found = train(tmp_path / "run", epochs=4, patience=2, callbacks=[Scripted(**scores)], **options)
-    assert (found.metrics["best_epoch"], found.metrics["epochs"]) == (best, epochs)
-    assert found.history["val_loss"].tolist() == scores["val_loss"][:epochs]
-    assert "callbacks" not in found.config["training"]
+    result = train(tmp_path / "run", epochs=4, patience=2, callbacks=[Scripted(**scores)], **options)
+    assert (result.metrics["best_epoch"], result.metrics["epochs"]) == (best, epochs)
+    assert result.history["val_loss"].tolist() == scores["val_loss"][:epochs]
+    assert "callbacks" not in result.config["training"]
 
 
 def test_the_monitored_loss_is_that_of_dev_without_the_penalty_on_weights(tmp_path):
-    found = train(tmp_path / "run", epochs=1, monitor="loss", l2=0.5)
-    assert found.history["val_loss"].tolist() == pytest.approx([found.metrics["dev_loss"]], rel=1e-5)
+    result = train(tmp_path / "run", epochs=1, monitor="loss", l2=0.5)
+    assert result.history["val_loss"].tolist() == pytest.approx([result.metrics["dev_loss"]], rel=1e-5)
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):
     weights = {"positive": np.float32(2), "negative": np.int64(1)}
     sizes = {"epochs": np.int64(1), "units": np.int32(3), "dropout": np.float32(0.25), "l2": np.float64(0.5)}
-    found = train(tmp_path / "run", seed=np.int64(4), class_weights=weights, trainable_embeddings=np.True_, **sizes)
-    assert {name: found.config["arguments"][name] for name in ("units", "dropout", "l2", "trainable_embeddings")} == {
+    result = train(tmp_path / "run", seed=np.int64(4), class_weights=weights, trainable_embeddings=np.True_, **sizes)
+    assert {name: result.config["arguments"][name] for name in ("units", "dropout", "l2", "trainable_embeddings")} == {
         "units": 3,
         "dropout": 0.25,
         "l2": 0.5,
@@ -199,8 +199,8 @@ def test_a_callback_that_stops_training_ends_the_run(tmp_path):
             self.model.stop_training = epoch == 1
 
     for pause in (None, 2):
-        found = train(tmp_path / "run", epochs=5, callbacks=(Stop(),), pause_after=pause, overwrite=True)
-        assert found.metrics["epochs"] == 2
+        result = train(tmp_path / "run", epochs=5, callbacks=(Stop(),), pause_after=pause, overwrite=True)
+        assert result.metrics["epochs"] == 2
         assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
@@ -213,8 +213,8 @@ def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path)
     history = train(tmp_path / "run", epochs=2, callbacks=[Odd()]).history
     assert history["epoch"].tolist() == [1, 2]
     assert not {"note", "square", "none"} & set(history)
-    told = (tmp_path / "run" / "run.toml").read_text().splitlines()
-    assert told[-1] == "# Callbacks were given in Python, and are not repeated: 'Odd'."
+    lines = (tmp_path / "run" / "run.toml").read_text().splitlines()
+    assert lines[-1] == "# Callbacks were given in Python, and are not repeated: 'Odd'."
     assert history["f1"].fillna(-1).tolist() == [0.5, -1]
     assert (history["least"] < -1e300).all()
     assert (history["most"] > 1e300).all()
@@ -223,22 +223,22 @@ def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path)
 
 def test_longer_texts_are_cut_the_same_way_everywhere(tmp_path, capsys):
     corpus = small_demo()
-    cut = train(tmp_path / "run", epochs=1, max_tokens=4, progress=True)
+    truncating = train(tmp_path / "run", epochs=1, max_tokens=4, progress=True)
     lengths = [len(tokens) for tokens, _ in bundle_tokens(corpus.train.texts)]
-    told = f"max_tokens=4 cuts {sum(n > 4 for n in lengths):,} of {len(lengths):,} training texts."
-    assert told in capsys.readouterr().out
-    loaded = zoo.load(tmp_path / "run")
+    message = f"max_tokens=4 cuts {sum(n > 4 for n in lengths):,} of {len(lengths):,} training texts."
+    assert message in capsys.readouterr().out
+    reloaded = zoo.load(tmp_path / "run")
     long, short = "The soup was bland but the waitress smiled", "The soup was bland"
-    for one in (cut, loaded):
-        np.testing.assert_array_equal(one.probabilities([long]), one.probabilities([short]))
-        assert one.explain(long).tokens == ["The", "soup", "was", "bland"]
-        assert one.embed_tokens([long])[0][0] == ["The", "soup", "was", "bland"]
+    for model in (truncating, reloaded):
+        np.testing.assert_array_equal(model.probabilities([long]), model.probabilities([short]))
+        assert model.explain(long).tokens == ["The", "soup", "was", "bland"]
+        assert model.embed_tokens([long])[0][0] == ["The", "soup", "was", "bland"]
     split = zoo.Split([long], [0])
-    assert cut.evaluate(split)["loss"] == cut.evaluate(zoo.Split([short], [0]))["loss"]
-    serve = tf.saved_model.load(str(cut.export(tmp_path / "1"))).signatures["serving_default"]
-    found = serve(text=tf.constant([long, short]))["probabilities"].numpy()
-    np.testing.assert_allclose(found, cut.probabilities([long, short]), atol=1e-6)
-    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+    assert truncating.evaluate(split)["loss"] == truncating.evaluate(zoo.Split([short], [0]))["loss"]
+    serve = tf.saved_model.load(str(truncating.export(tmp_path / "1"))).signatures["serving_default"]
+    probabilities = serve(text=tf.constant([long, short]))["probabilities"].numpy()
+    np.testing.assert_allclose(probabilities, truncating.probabilities([long, short]), atol=1e-6)
+    np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-6)
 
 
 def bundle_tokens(texts):
@@ -292,7 +292,7 @@ def test_calibration_keeps_the_labels_and_changes_every_probability_alike(plain,
     plain.save(tmp_path / "copy")
     trained, corpus = zoo.load(tmp_path / "copy"), small_demo()
     texts = corpus.test.texts
-    before, labels = trained.probabilities(texts), [found.label for found in trained.predict(texts)]
+    before, labels = trained.probabilities(texts), [prediction.label for prediction in trained.predict(texts)]
     np.testing.assert_array_equal(before, plain.probabilities(texts))
     assert {"dev_loss", "test_loss"} <= trained.metrics.keys()
     temperature = trained.calibrate(corpus.dev)
@@ -304,7 +304,7 @@ def test_calibration_keeps_the_labels_and_changes_every_probability_alike(plain,
     logits = np.log(before.astype(float))
     expected = scipy.special.softmax(logits / temperature, axis=1)
     np.testing.assert_allclose(trained.probabilities(texts), expected, atol=1e-5)
-    assert [found.label for found in trained.predict(texts)] == labels
+    assert [prediction.label for prediction in trained.predict(texts)] == labels
     np.testing.assert_allclose([p.probability for p in trained.predict(texts)], expected.max(axis=1), atol=1e-5)
     assert trained.explain(texts[0]).probability == pytest.approx(expected[0].max(), abs=1e-5)
     serve = tf.saved_model.load(str(trained.export(tmp_path / "1"))).signatures["serving_default"]

@@ -60,10 +60,10 @@ def test_tags_in_another_order_take_their_rows_of_the_crf_along(tmp_path):
     source.model.crf.start.assign([20.0, 21.0, 22.0, 23.0])
     source.train_texts = text_hashes.hash_texts([])
     run = prepared("tagging", source.save(tmp_path / "source"), tmp_path)
-    moved = run.model.crf.transitions.numpy()
+    transitions = run.model.crf.transitions.numpy()
     for i, before in enumerate(source.labels):
         for j, after in enumerate(source.labels):
-            assert moved[int(before[1]), int(after[1])] == 4 * i + j
+            assert transitions[int(before[1]), int(after[1])] == 4 * i + j
         assert run.model.crf.start.numpy()[int(before[1])] == 20 + i
 
 
@@ -74,13 +74,13 @@ def test_a_language_model_begins_with_the_scores_of_its_source_on_the_words_both
     text = ["the film was good"]
     assert bundle_of(frozen).score(text)[0].log_probability == pytest.approx(source.score(text)[0].log_probability)
     run = prepared("language_model", sources["language_model"], tmp_path)
-    known = len(source.vocabulary)
+    num_words = len(source.vocabulary)
     assert run.job.vocabulary.words == (*source.vocabulary.words, "splendid")
     assert origin_of(run)["new_words"] == 1
     for name, axis in {"embedding": 0, "softmax": 1, "logits": 0}.items():
         ours, theirs = (network(m).get_layer(name).get_weights()[0] for m in (run.model, source.model))
-        np.testing.assert_array_equal(np.take(ours, range(known), axis), theirs)
-        new = np.take(ours, known, axis)
+        np.testing.assert_array_equal(np.take(ours, range(num_words), axis), theirs)
+        new = np.take(ours, num_words, axis)
         assert np.abs(new - theirs.mean(axis=axis)).max() < 5 * 0.1 * theirs.std()
 
 
@@ -142,12 +142,12 @@ def test_new_words_get_their_vectors_and_the_files_first_words_join_the_frozen_o
 @pytest.mark.parametrize("freeze", [None, "embedding"])
 def test_a_language_models_new_words_get_their_vectors(freeze, sources, tmp_path):
     source = zoo.load(sources["language_model"])
-    known, theirs = source.vocabulary.words, np.array(source.network.get_layer("embedding").embeddings)
+    source_words, theirs = source.vocabulary.words, np.array(source.network.get_layer("embedding").embeddings)
     (tmp_path / "v.txt").write_text(f"splendid{' 1.5' * theirs.shape[1]}\ngood{' 9' * theirs.shape[1]}\n")
     with pytest.warns(UserWarning, match=r"trained with the vectors none, not v\.txt"):
         run = prepared("language_model", sources["language_model"], tmp_path, vectors=tmp_path / "v.txt", freeze=freeze)
     words, ours = run.job.vocabulary.words, np.array(network(run.model).get_layer("embedding").embeddings)
-    assert words == (*known, "splendid")
+    assert words == (*source_words, "splendid")
     np.testing.assert_array_equal(ours, [*theirs, [1.5] * theirs.shape[1]])
     assert run.config["training"]["new_word_vectors"] == "v.txt"
     (tmp_path / "v.txt").write_text("splendid 1 2\n")
@@ -182,8 +182,8 @@ def test_a_static_copy_of_the_word_vectors_goes_on_with_its_words(tmp_path):
     source.train_texts = text_hashes.hash_texts([])
     static = np.random.default_rng(1).normal(size=(source.vocabulary.size, 7)).astype("float32")
     source.model.get_layer("static_embedding").set_matrix(static)
-    given = {"epochs": 2, "init_from": source.save(tmp_path / "source")}
-    run = prepare.prepare(request.check("cnn_mc", tmp_path / "run", given), classification(), progress=False)
+    options = {"epochs": 2, "init_from": source.save(tmp_path / "source")}
+    run = prepare.prepare(request.check("cnn_mc", tmp_path / "run", options), classification(), progress=False)
     ours, words = run.model.get_layer("static_embedding").get_matrix(), words_of(run)
     for word in source.vocabulary.words:
         np.testing.assert_array_equal(ours[2 + words.index(word)], static[2 + source.vocabulary.words.index(word)])

@@ -48,10 +48,10 @@ def test_options_that_contradict_the_source_or_each_other_are_refused(task, opti
 
 
 def test_a_recipe_for_another_encoder_is_refused(sources, tmp_path):
-    given = {"init_from": sources["classification"]}
-    asked = request.check("bilstm", tmp_path / "run", given, recipe="ding2018")
+    options = {"init_from": sources["classification"]}
+    checked_plan = request.check("bilstm", tmp_path / "run", options, recipe="ding2018")
     with pytest.raises(ValueError, match=r"another width or kind: .*units=4.*received .*units=300"):
-        prepare.prepare(asked, classification(), progress=False)
+        prepare.prepare(checked_plan, classification(), progress=False)
 
 
 @pytest.mark.parametrize("option", [{"freeze": "encoder"}, {"force_overlap": True}])
@@ -88,25 +88,27 @@ def with_texts(source, folder, texts):
 
 @pytest.mark.parametrize("task", MODELS)
 def test_test_texts_that_the_source_has_seen_are_refused_unless_forced(task, sources, tmp_path):
-    seen = with_texts(sources[task], tmp_path, [TESTS[1].upper().replace(" !", "!").split()])  # spacing is no matter
+    overlapping = with_texts(
+        sources[task], tmp_path, [TESTS[1].upper().replace(" !", "!").split()]
+    )  # spacing is no matter
     message = r"seen was trained on test texts of mine: 1 of 1 \(100\.0%\), such as 'it was bad and dull !'.*force_over"
     with pytest.raises(ValueError, match=message):
-        prepared(task, seen, tmp_path)
-    assert origin_of(prepared(task, seen, tmp_path, force_overlap=True))["overlap"] == {"test": 1}
+        prepared(task, overlapping, tmp_path)
+    assert origin_of(prepared(task, overlapping, tmp_path, force_overlap=True))["overlap"] == {"test": 1}
     assert "overlap" not in origin_of(prepared(task, sources[task], tmp_path, force_overlap=True))
 
 
 def test_seen_dev_texts_are_refused_and_a_handful_or_short_ones_are_not(sources, tmp_path):
-    seen = with_texts(sources["classification"], tmp_path, [text.split() for text in ("a b c d", "good film")])
+    overlapping = with_texts(sources["classification"], tmp_path, [text.split() for text in ("a b c d", "good film")])
     many = [f"another text number {i}" for i in range(200)]
 
-    def corpus(part, *known):
-        split = Split([*many, *known], [0] * (200 + len(known)))
+    def corpus(part, *extra_texts):
+        split = Split([*many, *extra_texts], [0] * (200 + len(extra_texts)))
         return dataclasses.replace(classification(), **{part: split})
 
     with pytest.raises(ValueError, match=r"trained on dev texts of mine: 3 of 203 \(1\.5%\)"):
-        prepared("classification", seen, tmp_path, corpus("dev", *["a b c d"] * 3))
-    prepared("classification", seen, tmp_path, corpus("test", "a b c d", *["good film"] * 20))
+        prepared("classification", overlapping, tmp_path, corpus("dev", *["a b c d"] * 3))
+    prepared("classification", overlapping, tmp_path, corpus("test", "a b c d", *["good film"] * 20))
 
 
 def test_a_source_that_does_not_say_what_it_was_trained_on_gives_a_warning(sources, tmp_path):
@@ -137,8 +139,8 @@ def test_hashes_that_claim_more_than_their_file_are_refused_before_memory_is_tak
 
 
 def test_a_sweeps_trial_checks_the_test_texts_that_are_scored_after_it(sources, tmp_path, monkeypatch):
-    seen = with_texts(sources["classification"], tmp_path, [TESTS[1].split()])
-    spec = {"model": "bilstm", "arguments": {"init_from": str(seen)}, "pause_after": None}
+    overlapping = with_texts(sources["classification"], tmp_path, [TESTS[1].split()])
+    spec = {"model": "bilstm", "arguments": {"init_from": str(overlapping)}, "pause_after": None}
     monkeypatch.setattr(trial, "read_spec", lambda folder: spec)
     monkeypatch.setattr(trial, "training_runs", lambda spec: [("seed1", None, classification(), 1)])
     with pytest.raises(ValueError, match="trained on test texts of mine"):
@@ -149,9 +151,9 @@ def test_a_sweep_goes_on_from_a_source_and_cannot_search_what_that_decides(sourc
     folder = sources["classification"]
     monkeypatch.chdir(folder.parent)
     options = {"init_from": folder.name, "freeze": "encoder"}
-    found = plan("bilstm", "demo", tuner="grid", space={"dropout": [0.1, 0.5]}, **options)
-    assert found.arguments["init_from"] == str(folder.resolve())
-    assert found.arguments["freeze"] == "encoder"
+    sweep = plan("bilstm", "demo", tuner="grid", space={"dropout": [0.1, 0.5]}, **options)
+    assert sweep.arguments["init_from"] == str(folder.resolve())
+    assert sweep.arguments["freeze"] == "encoder"
     with pytest.raises(ValueError, match=r"init_from decides units: a sweep cannot search them\. It can search: .*l2,"):
         plan("bilstm", "demo", tuner="grid", space={"dropout": [0.1], "units": [4, 8]}, **options)
 
@@ -160,13 +162,13 @@ def test_each_fold_is_checked_for_itself(sources, tmp_path, monkeypatch):
     texts = [f"{a} {b} {c} film" for a in ("good", "bad") for b in ("very", "short", "long") for c in ("the", "it")]
     corpus = Corpus("mine", ("no", "yes"), Split(texts, [0, 1] * 6), None, None)
     fold = [set(corpus.fold(i, 2).test.texts) for i in (1, 2)]
-    seen = with_texts(sources["classification"], tmp_path, [text.split() for text in fold[1]])
-    begun = []
-    monkeypatch.setattr(loop, "_fit", lambda run, *_: begun.append(set(run.job.corpus.test.texts)) or exit())
-    options = {"folds": 2, "init_from": seen, "progress": False}
+    overlapping = with_texts(sources["classification"], tmp_path, [text.split() for text in fold[1]])
+    trained_folds = []
+    monkeypatch.setattr(loop, "_fit", lambda run, *_: trained_folds.append(set(run.job.corpus.test.texts)) or exit())
+    options = {"folds": 2, "init_from": overlapping, "progress": False}
     with pytest.raises(ValueError, match="trained on test texts of mine: 6 of 6"):
         zoo.run_protocol("bilstm", corpus, tmp_path / "folds", only_folds=[2], **options)
-    assert not begun
+    assert not trained_folds
     with pytest.raises(ValueError, match="trained on dev texts of mine"):  # drawn from the rest
         zoo.run_protocol("bilstm", corpus, tmp_path / "others", only_folds=[1], **options)
 
@@ -177,8 +179,8 @@ def test_sst_shares_its_sentences_with_mr_and_subj_and_not_with_trec_and_cr(data
     from dense_lstm_zoo.training.overlap import check_overlap
 
     sst = zoo.load_corpus("sst2")
-    seen = text_hashes.hash_texts(ClassificationJob.token_rows(sst.train))
-    check = functools.partial(check_overlap, seen, "sst", ClassificationJob)
+    hashes = text_hashes.hash_texts(ClassificationJob.token_rows(sst.train))
+    check = functools.partial(check_overlap, hashes, "sst", ClassificationJob)
     assert check(zoo.load_corpus("trec")) == {}
     assert check(zoo.load_corpus("cr").fold(1)) == {}
     for name in ("mr", "subj"):

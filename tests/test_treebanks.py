@@ -146,8 +146,8 @@ def tree(leaves):
     if len(leaves) == 1:
         ((word, tag),) = leaves
         return f"({tag} {word})", f"(<L {tag} XX YY {word} {tag}_1>)"
-    first, rest = tree(leaves[:1]), tree(leaves[1:])
-    return f"(X {first[0]}\n  {rest[0]})", f"(<T X 0 2> {first[1]} {rest[1]} )"
+    first, second = tree(leaves[:1]), tree(leaves[1:])
+    return f"(X {first[0]}\n  {second[0]})", f"(<T X 0 2> {first[1]} {second[1]} )"
 
 
 @given(st.lists(sentences, min_size=1, max_size=4))
@@ -156,12 +156,12 @@ def test_sentences_that_were_written_are_read_back(tmp_path_factory, corpus):
     expected = TaggedSplit(*([[pair[i] for pair in sentence] for sentence in corpus] for i in (0, 1)))
     trees = [tree(sentence) for sentence in corpus]
     escaped = ["\n".join(f"{word}/{tag}".replace("/", "\\/", word.count("/")) for word, tag in s) for s in corpus]
-    written = {
+    texts = {
         "mrg": "".join(f"( {brackets} )\n" for brackets, _ in trees),
         "auto": "".join(f"ID=a.{i} PARSER=GOLD NUMPARSE=1\n{line}\n" for i, (_, line) in enumerate(trees)),
         "pos": "\n====\n".join(escaped),
     }
-    for form, text in written.items():
+    for form, text in texts.items():
         path = tmp_path_factory.getbasetemp() / f"written.{form}"
         path.write_bytes(text.encode())
         assert READERS[form](path) == expected, form
@@ -171,18 +171,18 @@ def test_sentences_that_were_written_are_read_back(tmp_path_factory, corpus):
 def test_own_files_in_a_treebanks_format_make_a_corpus(write, form):
     train, test = write(CONTENT[form], f"train.{form}"), write(CONTENT[form], f"test.{form}")
     corpus = read_files(form, train_file=train, test_file=test)
-    whole = TaggedSplit(WORDS, EXPECTED[form])
+    corpus_text = TaggedSplit(WORDS, EXPECTED[form])
     assert corpus.train.tokens + corpus.dev.tokens == WORDS
-    assert (corpus.name, len(corpus.dev), corpus.test, corpus.columns) == (form, 1, whole, {})
-    assert read_file(form, test) == (whole, ())
+    assert (corpus.name, len(corpus.dev), corpus.test, corpus.columns) == (form, 1, corpus_text, {})
+    assert read_file(form, test) == (corpus_text, ())
     with pytest.raises(ValueError, match=rf"tag_column is for columns; .*train\.{form} is read as {form}.*Received 2"):
         read_files(form, train_file=train, tag_column=2)
 
 
 def test_a_blank_line_between_noun_phrases_or_before_closing_quotes_ends_no_sentence(write):
     quoted = "``/`` \n[ Dogs/NNS ]\n\n[ that/WDT ]\nbark/VBP sleep/VBP ./. \n\n''/'' \n\n"
-    rest = "[ Birds/NNS ]\nsing/VBP ./.\n\n[ Cats/NNS ]\n\n\n[ Headline/NN ]\n====\n\n[ End/NN ]\n"
-    assert [" ".join(tokens) for tokens in READERS["pos"](write(quoted + rest)).tokens] == [
+    remaining = "[ Birds/NNS ]\nsing/VBP ./.\n\n[ Cats/NNS ]\n\n\n[ Headline/NN ]\n====\n\n[ End/NN ]\n"
+    assert [" ".join(tokens) for tokens in READERS["pos"](write(quoted + remaining)).tokens] == [
         "`` Dogs that bark sleep . ''",
         "Birds sing .",
         "Cats",

@@ -24,15 +24,15 @@ SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
 @pytest.fixture
 def fake(monkeypatch):
     """Trials whose score is that of their values: 0.9 - |units - 6| / 10 - dropout / 100; the specs in their order."""
-    seen = []
+    specs = []
 
     def start(folder, *, test=False, environment=None):
         spec = json.loads((folder / "spec.json").read_text())
         arguments = spec["arguments"]
         if test:
             return leave_test(folder)
-        seen.append({"folder": folder.name, "pause_after": spec["pause_after"], **arguments})
-        if len(seen) == start.interrupt_at:
+        specs.append({"folder": folder.name, "pause_after": spec["pause_after"], **arguments})
+        if len(specs) == start.interrupt_at:
             raise KeyboardInterrupt
         if arguments["units"] == start.fails:
             return FakeProcess(process.FAILED, "the loss became nan")
@@ -41,7 +41,7 @@ def fake(monkeypatch):
     start.pictures = report._pictures
     make_quick(monkeypatch)
     start.interrupt_at = start.fails = None
-    start.seen = seen
+    start.specs = specs
     monkeypatch.setattr(trials, "start", start)
     return start
 
@@ -52,16 +52,16 @@ def sweep(folder, **options):
 
 def test_a_grid_tries_every_combination_once_and_scores_the_winner_alone(fake, tmp_path):
     result = sweep(tmp_path / "s")
-    tried = [(spec["units"], spec["dropout"]) for spec in fake.seen]
-    assert sorted(tried) == [(u, d) for u in (4, 6, 8) for d in (0.1, 0.3)]
+    combinations = [(spec["units"], spec["dropout"]) for spec in fake.specs]
+    assert sorted(combinations) == [(u, d) for u in (4, 6, 8) for d in (0.1, 0.3)]
     assert (result.best["units"], result.best["dropout"]) == (6, 0.1)
     assert result.test["test_accuracy"]["mean"] == 0.5
     assert len(list((tmp_path / "s").glob("trials/*/test.json"))) == 1
     table = pd.read_csv(tmp_path / "s" / "results.csv")
     assert len(table) == 6
     assert table["score"].is_monotonic_decreasing
-    kept = [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")]
-    assert kept == [result.best["trial"]]
+    trials_with_runs = [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")]
+    assert trials_with_runs == [result.best["trial"]]
     assert result.best_bundle.name == "seed1"
 
 
@@ -69,8 +69,8 @@ def test_a_grid_tries_every_combination_once_and_scores_the_winner_alone(fake, t
 def test_an_interrupted_sweep_goes_on_and_tries_what_the_whole_one_tries(fake, tmp_path, tuner):
     trials_asked = None if tuner == "grid" else 5
     sweep(tmp_path / "whole", tuner=tuner, trials=trials_asked)
-    whole = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.seen]
-    fake.seen.clear()
+    uninterrupted = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.specs]
+    fake.specs.clear()
     fake.interrupt_at = 3
     with pytest.raises(KeyboardInterrupt):
         sweep(tmp_path / "s", tuner=tuner, trials=trials_asked)
@@ -78,20 +78,20 @@ def test_an_interrupted_sweep_goes_on_and_tries_what_the_whole_one_tries(fake, t
     # The newer state is lost as well: its backup must do.
     (tmp_path / "s" / "oracle" / "oracle.json").write_text('{"trunc')
     result = sweep(tmp_path / "s", tuner=tuner, trials=trials_asked)
-    again = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.seen]
+    again = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.specs]
     assert again[2] == again[3]  # the trial that was cut off runs again, before any new one
-    assert len(set(again)) == len(again) - 1 == len(result.trials) == len(whole)
+    assert len(set(again)) == len(again) - 1 == len(result.trials) == len(uninterrupted)
     if tuner == "grid":
-        assert sorted(set(again)) == sorted(whole)
+        assert sorted(set(again)) == sorted(uninterrupted)
 
 
 def test_a_finished_sweep_is_only_read_and_more_trials_add_to_it(fake, tmp_path):
     first = sweep(tmp_path / "s", tuner="random", trials=2)
-    fake.seen.clear()
+    fake.specs.clear()
     assert sweep(tmp_path / "s", tuner="random", trials=2).trials.equals(first.trials)
-    assert fake.seen == []
+    assert fake.specs == []
     assert len(sweep(tmp_path / "s", tuner="random", trials=4).trials) == 4
-    assert len(fake.seen) == 2
+    assert len(fake.specs) == 2
 
 
 def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_path):
@@ -105,11 +105,11 @@ def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_
 
 def test_hyperband_goes_on_with_the_better_ones_for_more_epochs(fake, tmp_path):
     result = sweep(tmp_path / "s", tuner="hyperband", epochs=9, space={"units": zoo.Range(1, 40), "dropout": [0.1]})
-    pauses = [spec["pause_after"] for spec in fake.seen]
+    pauses = [spec["pause_after"] for spec in fake.specs]
     assert {1, 3, 9} <= set(pauses)
     assert pauses.count(1) > pauses.count(3)
-    assert all(spec["epochs"] == 9 for spec in fake.seen)
-    assert fake.seen[-1]["pause_after"] is None  # the winner is trained to its end
+    assert all(spec["epochs"] == 9 for spec in fake.specs)
+    assert fake.specs[-1]["pause_after"] is None  # the winner is trained to its end
     assert result.best["status"] == "completed"
     assert [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")] == [result.best["trial"]]
 
@@ -117,7 +117,7 @@ def test_hyperband_goes_on_with_the_better_ones_for_more_epochs(fake, tmp_path):
 def test_a_budget_decides_the_width_of_every_trial(fake, tmp_path):
     depths = {"num_layers": [1, 2, 3], "dropout": [0.1]}
     zoo.tune("stacked_bilstm", "demo", tmp_path / "s", tuner="grid", space=depths, budget="300k", progress=False)
-    for spec in fake.seen:
+    for spec in fake.specs:
         count = zoo.count_encoder_parameters(
             "stacked_bilstm", biases=False, num_layers=spec["num_layers"], units=spec["units"]
         )
@@ -144,15 +144,15 @@ def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(
     ours = Sweep("dc_bilstm", "sst2_phrases", space=space, epochs=1, **options)
     rows = {"num_dense_layers": [15, 10], "dense_units": [13, 20], "score": [0.9, 0.875], "status": ["completed"] * 2}
     trials_made = pd.DataFrame({"trial": ["0001", "0000"], **rows})
-    found = published(trials_made, ours).set_index("recipe")
-    assert found.loc["ding2018_table3_10x20", ["paper", "ours", "trial"]].tolist() == [88.5, 87.5, "0000"]
-    assert found.loc["ding2018_table3_15x13", ["paper", "ours", "trial"]].tolist() == [89.7, 90.0, "0001"]
-    assert found.loc["ding2018_table3_5x40", ["paper"]].tolist() == [88.4]
+    table = published(trials_made, ours).set_index("recipe")
+    assert table.loc["ding2018_table3_10x20", ["paper", "ours", "trial"]].tolist() == [88.5, 87.5, "0000"]
+    assert table.loc["ding2018_table3_15x13", ["paper", "ours", "trial"]].tolist() == [89.7, 90.0, "0001"]
+    assert table.loc["ding2018_table3_5x40", ["paper"]].tolist() == [88.4]
     same = {"ding2018": "0001", "ding2018_table3_15x13": "0001"}
     same |= dict.fromkeys(("ding2018_table3_10x20", "ding2018_table5_10x20"), "0000")
-    assert found["trial"].dropna().to_dict() == same
-    failed = trials_made.assign(status="failed")
-    assert published(failed, ours)["ours"].isna().all()
+    assert table["trial"].dropna().to_dict() == same
+    failures = trials_made.assign(status="failed")
+    assert published(failures, ours)["ours"].isna().all()
     # A model with the same sizes but other initial weights is not a row of Xie et al.
     xie = dataclasses.replace(ours, arguments={"char_filters": 50})
     assert not published(trials_made, xie)["trial"].eq("0001").any()

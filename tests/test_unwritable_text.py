@@ -14,14 +14,14 @@ from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary, build_tagging_v
 
 
 @pytest.mark.parametrize(
-    "read", [lambda path: read_table_corpus("jsonl", train_file=path), lambda p: read_table("jsonl", p)]
+    "reader", [lambda path: read_table_corpus("jsonl", train_file=path), lambda p: read_table("jsonl", p)]
 )
-def test_a_label_that_no_file_can_hold_is_refused_with_file_and_row(write, read):
+def test_a_label_that_no_file_can_hold_is_refused_with_file_and_row(write, reader):
     rows = [{"text": "a", "label": "good"}, {"text": "b", "label": "\ud83d"}, {"text": "c", "label": "bad"}]
     path = write(rows, "mine.jsonl")
     assert b"\\ud83d" in path.read_bytes()
     with pytest.raises(ValueError, match=r"mine\.jsonl: 1 row \(line 2\) with a label with a lone surrogate"):
-        read(path)
+        reader(path)
 
 
 def test_whole_pairs_are_labels_like_any_other(write):
@@ -41,18 +41,22 @@ def test_labels_and_tags_made_by_hand_are_refused_too(write):
 
 @pytest.mark.parametrize("token", ["a\ud800", "a\rb", "a\nb", "a\r\nb", "a\u2028b", "a\x0bb"])
 def test_a_taggers_words_are_read_as_they_were_written(tmp_path, token):
-    built = build_tagging_vocabulary([[token, token, "dog", "dog"]]).vocabulary
-    built.write(tmp_path / "words")
-    read = TaggingVocabulary.read(tmp_path / "words", chars=built.chars, tokenizer=built.tokenizer)
-    assert read == built
-    assert "dog" in read.words
+    vocabulary = build_tagging_vocabulary([[token, token, "dog", "dog"]]).vocabulary
+    vocabulary.write(tmp_path / "words")
+    copy = TaggingVocabulary.read(tmp_path / "words", chars=vocabulary.chars, tokenizer=vocabulary.tokenizer)
+    assert copy == vocabulary
+    assert "dog" in copy.words
 
 
 def test_a_language_models_words_can_be_written_and_what_cannot_is_unknown(tmp_path):
-    built = LanguageVocabulary.from_text(["a\ud800 dog\rcat", "dog"])
-    built.write(tmp_path / "words")
-    assert LanguageVocabulary.read(tmp_path / "words") == built
-    assert built.encode(["a\ud800 dog"]).tolist() == [built.unknown, built.words.index("dog"), built.eos]
+    vocabulary = LanguageVocabulary.from_text(["a\ud800 dog\rcat", "dog"])
+    vocabulary.write(tmp_path / "words")
+    assert LanguageVocabulary.read(tmp_path / "words") == vocabulary
+    assert vocabulary.encode(["a\ud800 dog"]).tolist() == [
+        vocabulary.unknown,
+        vocabulary.words.index("dog"),
+        vocabulary.eos,
+    ]
 
 
 def test_json_is_valid_unicode_and_reads_back_the_same(tmp_path):

@@ -120,13 +120,13 @@ def tokens_of(bundle: zoo.Bundle) -> list[str]:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_bundle_keeps_its_rules_when_it_is_saved_loaded_and_fine_tuned(name, version, tmp_path):
     bundle = with_version(name, version)
-    saved = bundle.save(tmp_path / "saved")
-    assert json.loads((saved / "config.json").read_text())["text"].get("tokenizer", 1) == version
-    loaded = zoo.load(saved)
-    for each in (bundle, loaded):
+    folder = bundle.save(tmp_path / "saved")
+    assert json.loads((folder / "config.json").read_text())["text"].get("tokenizer", 1) == version
+    reloaded = zoo.load(folder)
+    for each in (bundle, reloaded):
         assert len(tokens_of(each)) == (7 if version == 1 else 3)
     task, corpus = ("classification", classification()) if name == "bilstm" else ("tagging", tagging())
-    run = prepared(task, saved, tmp_path / "run", corpus)
+    run = prepared(task, folder, tmp_path / "run", corpus)
     tuned = bundle_of(run)
     assert tuned.config["text"].get("tokenizer", 1) == tuned.vocabulary.tokenizer == version
     assert len(tokens_of(tuned)) == (7 if version == 1 else 3)
@@ -161,8 +161,8 @@ def test_a_layer_is_rebuilt_with_its_rules_and_an_older_one_with_the_first():
 
 @pytest.mark.parametrize("version", [0, 99, True, "2"])
 def test_unknown_rules_in_a_bundle_are_refused(version, tmp_path):
-    saved = bundle_harness.bundle("bilstm").save(tmp_path / "saved")
-    config = json.loads((saved / "config.json").read_text())
+    folder = bundle_harness.bundle("bilstm").save(tmp_path / "saved")
+    config = json.loads((folder / "config.json").read_text())
     config["text"]["tokenizer"] = version
-    (saved / "config.json").write_text(json.dumps(config))
-    refused(saved, "'tokenizer' in 'text' is")
+    (folder / "config.json").write_text(json.dumps(config))
+    refused(folder, "'tokenizer' in 'text' is")

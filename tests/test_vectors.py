@@ -76,8 +76,8 @@ def test_every_packing_gives_the_same_words_and_numbers(path, packing, block, mo
         case _:
             path.write_bytes(text)
     before = sorted(path.parent.rglob("*"))
-    for asked in ({"most_frequent": None}, {"words": WORDS}):
-        result = read_vectors(path, **asked)
+    for options in ({"most_frequent": None}, {"words": WORDS}):
+        result = read_vectors(path, **options)
         assert result.words == WORDS
         assert np.array_equal(result.matrix, expected(lines))
         assert result.index() == {word: row for row, word in enumerate(WORDS)}
@@ -114,8 +114,8 @@ def test_a_header_that_promises_more_words_is_reported(path):
     assert "announces 5 words, but the file has 2" in str(report)
 
 
-@pytest.mark.parametrize("asked", [{"most_frequent": None}, {"words": ["the", "cat", "of", "on", "in", "to"]}])
-def test_bad_lines_are_skipped_and_reported_with_their_numbers(path, asked):
+@pytest.mark.parametrize("options", [{"most_frequent": None}, {"words": ["the", "cat", "of", "on", "in", "to"]}])
+def test_bad_lines_are_skipped_and_reported_with_their_numbers(path, options):
     lines = [
         "the 1 2 3",
         "cat 1 x 3",  # malformed
@@ -130,7 +130,7 @@ def test_bad_lines_are_skipped_and_reported_with_their_numbers(path, asked):
         "on 1_0 2 3",  # malformed
         "on 1 2 3",
     ]
-    result = read_vectors(write(path, lines), **asked)
+    result = read_vectors(write(path, lines), **options)
     assert result.words == ["the", "cat", "on"]
     assert result.matrix.tolist() == [[1, 2, 3], [4, 5, 6], [1, 2, 3]]
     assert problems(result) == {
@@ -185,8 +185,8 @@ def test_most_frequent_counts_distinct_valid_words(path):
 def test_reading_stops_when_every_word_asked_for_is_found(path, monkeypatch):
     monkeypatch.setattr(vector_text, "_BLOCK", 1 << 10)
     write(path, some_lines([f"w{i}" for i in range(1000)]))
-    for asked in ({"most_frequent": 40}, {"words": {"w39"}}, {"words": {"w39", "w2"}, "most_frequent": 3}):
-        report = read_vectors(path, **asked).report
+    for options in ({"most_frequent": 40}, {"words": {"w39"}}, {"words": {"w39", "w2"}, "most_frequent": 3}):
+        report = read_vectors(path, **options).report
         assert report.stopped
         assert 40 <= report.lines < 150
         assert "every requested word was found" in str(report)

@@ -28,8 +28,8 @@ def test_without_vectors_every_training_word_is_known_most_frequent_first():
 
 
 def test_with_vectors_words_without_one_are_dropped_and_an_empty_text_keeps_one_unknown(vectors):
-    built = build_vocabulary(TEXTS, vectors=vectors)
-    vocabulary = built.vocabulary
+    words = build_vocabulary(TEXTS, vectors=vectors)
+    vocabulary = words.vocabulary
     assert set(vocabulary.words) == {"the", "bad", "good", "n't", "never", "unseen"}
     assert vocabulary.words[-2:] == ("never", "unseen")  # the file's other words, frozen, in the file's order
     assert (vocabulary.oov, vocabulary.num_frozen_words) == ("drop", 2)
@@ -39,12 +39,12 @@ def test_with_vectors_words_without_one_are_dropped_and_an_empty_text_keeps_one_
 
 
 def test_vectors_land_in_the_rows_of_their_words(vectors):
-    built = build_vocabulary(TEXTS, vectors=vectors)
-    assert built.matrix.shape == (built.vocabulary.size, 2)
+    words = build_vocabulary(TEXTS, vectors=vectors)
+    assert words.matrix.shape == (words.vocabulary.size, 2)
     for word, first in (("good", 2.0), ("n't", 5.0), ("unseen", 6.0)):
-        assert built.matrix[built.vocabulary.words.index(word) + 2].tolist() == [first, first + 0.5]
-    assert built.matrix[0].tolist() == [0, 0]
-    assert built.matrix[1].tolist() == [3.5, 4.0]
+        assert words.matrix[words.vocabulary.words.index(word) + 2].tolist() == [first, first + 0.5]
+    assert words.matrix[0].tolist() == [0, 0]
+    assert words.matrix[1].tolist() == [3.5, 4.0]
 
 
 def test_coverage_counts_types_and_tokens(vectors):
@@ -55,9 +55,9 @@ def test_coverage_counts_types_and_tokens(vectors):
 
 
 def test_vector_words_limits_the_frozen_words_and_oov_unk_keeps_places(vectors):
-    built = build_vocabulary(TEXTS, vectors=vectors, vector_words=0, oov="unk")
-    assert built.vocabulary.num_frozen_words == 0
-    assert built.vocabulary.text_to_ids()(["film never the"]).to_list()[0][:2] == [1, 1]
+    words = build_vocabulary(TEXTS, vectors=vectors, vector_words=0, oov="unk")
+    assert words.vocabulary.num_frozen_words == 0
+    assert words.vocabulary.text_to_ids()(["film never the"]).to_list()[0][:2] == [1, 1]
 
 
 def test_a_vocabulary_survives_its_file(tmp_path):

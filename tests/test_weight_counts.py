@@ -38,16 +38,16 @@ CASES = [
 
 @pytest.mark.parametrize(("layer", "sizes", "options", "formula", "beside"), CASES)
 def test_a_formula_counts_the_weights_that_the_built_layer_has(layer, sizes, options, formula, beside):
-    built = layer(*sizes, **options)
-    built.build((None, None, FEATURES))
-    found = {weight.path: math.prod(weight.shape) for weight in built.trainable_weights}
-    assert formula(FEATURES, *sizes, **options, **beside) == sum(found.values())
-    in_matrices = sum(size for path, size in found.items() if not path.endswith("bias"))
+    new_layer = layer(*sizes, **options)
+    new_layer.build((None, None, FEATURES))
+    sizes_by_path = {weight.path: math.prod(weight.shape) for weight in new_layer.trainable_weights}
+    assert formula(FEATURES, *sizes, **options, **beside) == sum(sizes_by_path.values())
+    in_matrices = sum(size for path, size in sizes_by_path.items() if not path.endswith("bias"))
     assert formula(FEATURES, *sizes, **options, **beside, biases=False) == in_matrices
 
 
 def test_every_recurrent_layer_has_a_formula():
     public = [getattr(layers, name) for name in layers.__all__]
-    recurrent = {it for it in public if isinstance(it, type) and issubclass(it, KernelLayer)}
+    recurrent = {value for value in public if isinstance(value, type) and issubclass(value, KernelLayer)}
     # A text encoder is a RecurrentStack in each direction, which lm_classifier counts; all registered models are tried.
     assert {case[0] for case in CASES} == recurrent - {layers.TextEncoderStates}

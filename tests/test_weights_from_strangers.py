@@ -17,9 +17,9 @@ def bundle(run, tmp_path):
 
 
 def arrays(file):
-    found = []
-    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
-    return found
+    names = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
 
 
 def poisoned(value):

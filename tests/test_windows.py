@@ -39,10 +39,10 @@ def test_windows_of_training_are_those_of_a_plain_loop(sizes):
         rows = [list(range(row * length + at, row * length + at + steps)) for row in range(batch)]
         expected.append((rows, [[i + 1 for i in row] for row in rows]))
         at += steps
-    found = TrainingWindows(ids, batch_size=batch, num_steps=steps)
-    assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in found] == expected
-    assert len(found) == len(expected) > 0
-    assert found.num_predictions == len(expected) * batch * steps
+    windows = TrainingWindows(ids, batch_size=batch, num_steps=steps)
+    assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in windows] == expected
+    assert len(windows) == len(expected) > 0
+    assert windows.num_predictions == len(expected) * batch * steps
 
 
 @given(sizes)
@@ -50,8 +50,8 @@ def test_windows_of_training_are_those_of_a_plain_loop(sizes):
 def test_evaluation_predicts_every_token_but_the_first_once_from_the_token_before_it(sizes):
     extra, batch, steps = sizes
     ids = np.arange(batch + extra)  # an id tells its place
-    found = evaluation_windows(ids, batch, steps)
-    items = list(found)
+    windows = evaluation_windows(ids, batch, steps)
+    items = list(windows)
     assert {targets.shape for _, targets in items} == {(batch, steps)}
     assert [inputs["is_first"].all() for inputs, _ in items] == [inputs["is_first"].any() for inputs, _ in items]
     assert [inputs["is_first"].all() for inputs, _ in items] == [True] + [False] * (len(items) - 1)
@@ -66,28 +66,28 @@ def test_evaluation_predicts_every_token_but_the_first_once_from_the_token_befor
         assert (np.diff(row[inside]) == 1).all()  # the state that a row carries is that of the token before
         assert not inside[int(inside.sum()) :].any()
     assert counts.sum(axis=1).max() - counts.sum(axis=1).min() <= 1
-    assert len(items) == len(found) == -(-int(counts.sum(axis=1).max()) // steps)
-    assert found.num_predictions == len(ids) - 1
+    assert len(items) == len(windows) == -(-int(counts.sum(axis=1).max()) // steps)
+    assert windows.num_predictions == len(ids) - 1
 
 
 def test_resuming_in_the_middle_of_an_epoch_goes_on_with_the_window_that_would_have_come():
-    for whole in (
+    for windows in (
         TrainingWindows(np.arange(1000), batch_size=3, num_steps=7),
         evaluation_windows(np.arange(1000), 3, 7),
     ):
-        items = [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in whole]
-        for first in (0, 1, 20, len(whole) - 1):
-            rest = whole.start_at(first)
-            for found in (rest, rest.dataset.as_numpy_iterator()) if first == 20 else (rest,):
-                assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in found] == items[first:]
-            assert len(rest) == len(items) - first
-            assert next(iter(rest))[0]["is_first"].tolist() == [first == 0] * 3
-            assert rest.num_predictions == sum(np.sum(np.array(targets) >= 0) for _, targets in items[first:])
-        assert len(whole.start_at(20).dataset) == len(items) - 20
-        assert next(iter(whole.start_at(5).start_at(6)))[1].tolist() == items[11][1]
-        for wrong in (-1, len(whole), 1.5):
+        items = [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in windows]
+        for first in (0, 1, 20, len(windows) - 1):
+            later_windows = windows.start_at(first)
+            for form in (later_windows, later_windows.dataset.as_numpy_iterator()) if first == 20 else (later_windows,):
+                assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in form] == items[first:]
+            assert len(later_windows) == len(items) - first
+            assert next(iter(later_windows))[0]["is_first"].tolist() == [first == 0] * 3
+            assert later_windows.num_predictions == sum(np.sum(np.array(targets) >= 0) for _, targets in items[first:])
+        assert len(windows.start_at(20).dataset) == len(items) - 20
+        assert next(iter(windows.start_at(5).start_at(6)))[1].tolist() == items[11][1]
+        for wrong in (-1, len(windows), 1.5):
             with pytest.raises(ValueError, match="window must be"):
-                whole.start_at(wrong)
+                windows.start_at(wrong)
 
 
 @keras.saving.register_keras_serializable(package="tests")

@@ -17,12 +17,12 @@ FEW = {"char_filters": 4, "char_dim": 3}
 
 def test_characters_are_those_of_the_words_that_are_read():
     layer = TextToIds(["good", "film"], "drop", "ofg")
-    tokens, found = layer.read(["A GoOd zzz film", ""])
+    tokens, features = layer.read(["A GoOd zzz film", ""])
     assert tokens.to_list() == [[b"GoOd", b"film"], [b""]]
-    assert found["token_ids"].to_list() == [[2, 3], [1]]
+    assert features["token_ids"].to_list() == [[2, 3], [1]]
     good, film = [4, 2, 2, 1], [3, 1, 1, 1]
     rows = [[*word, *[0] * (24 - len(word))] for word in (good, film, [])]
-    assert [row.tolist() for row in found["char_ids"].values.numpy()] == rows
+    assert [row.tolist() for row in features["char_ids"].values.numpy()] == rows
     padded = layer.padded(["A GoOd zzz film", ""])
     assert padded["char_ids"].numpy().tolist() == [rows[:2], [rows[2], rows[2]]]
     assert layer.padded(tf.constant([], tf.string))["char_ids"].shape == (0, 1, 24)
@@ -53,20 +53,20 @@ def test_a_classifier_reads_characters_and_padding_and_company_change_nothing(na
 
 def test_saliency_is_that_of_the_vector_and_the_characters_of_a_word():
     bundle = made("bilstm", **FEW)
-    found = bundle.explain("the zzz film")
+    explanation = bundle.explain("the zzz film")
     ids = bundle.text_to_ids.padded(["the zzz film"])
-    model, read = bundle.model, bundle.model.get_layer("channels").output
-    vectors = zoo_model(model.inputs, read)(tf.nest.flatten({key: ids[key] for key in sorted(ids)}))
-    rest = zoo_model([*model.inputs, read], model.output)
-    best = bundle.labels.index(found.label)
+    model, word_inputs = bundle.model, bundle.model.get_layer("channels").output
+    vectors = zoo_model(model.inputs, word_inputs)(tf.nest.flatten({key: ids[key] for key in sorted(ids)}))
+    upper_model = zoo_model([*model.inputs, word_inputs], model.output)
+    best = bundle.labels.index(explanation.label)
     for t in range(3):
         slopes = []
         for scale in (1.01, 0.99):
             grown = vectors.numpy()
             grown[0, t] *= scale
-            slopes.append(rest([ids["char_ids"], ids["token_ids"], tf.constant(grown)]).numpy()[0, best])
-        assert found.saliency[t] == pytest.approx((slopes[0] - slopes[1]) / 0.02, abs=1e-3)
-    assert np.abs(found.saliency).max() > 1e-3
+            slopes.append(upper_model([ids["char_ids"], ids["token_ids"], tf.constant(grown)]).numpy()[0, best])
+        assert explanation.saliency[t] == pytest.approx((slopes[0] - slopes[1]) / 0.02, abs=1e-3)
+    assert np.abs(explanation.saliency).max() > 1e-3
 
 
 def zoo_model(inputs, outputs):
@@ -97,9 +97,9 @@ def test_a_trained_tagger_with_a_convolution_over_characters_loads_and_serves_th
     sentences = ["The old man saw her watch.", "qwerty zzz", ""]
     assert zoo.load(tmp_path / "run").predict(sentences) == bundle.predict(sentences)
     served = tf.saved_model.load(str(bundle.export(tmp_path / "1"))).signatures["serving_default"]
-    found = served(text=tf.constant(sentences))
+    outputs = served(text=tf.constant(sentences))
     expected = bundle.predict(sentences)
-    served = (found[name].numpy() for name in ("tags", "probabilities", "row_lengths"))
+    served = (outputs[name].numpy() for name in ("tags", "probabilities", "row_lengths"))
     for row, tags, shares, length in zip(expected, *served, strict=True):
         assert [tag.decode() for tag in tags[:length]] == row.tags
         np.testing.assert_allclose(shares[:length], row.probabilities, atol=1e-5)

@@ -40,7 +40,7 @@ def test_ids_outside_the_vocabulary_are_an_error_not_another_word():
 
 
 def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():
-    matrix, moved = np.random.default_rng(0).normal(size=(6, 2)), {}
+    matrix, steps = np.random.default_rng(0).normal(size=(6, 2)), {}
     for scale in (1.0, 0.25):
         embedding = layers.WordEmbedding(6, 2, num_frozen_words=2, update_scale=scale)
         embedding.set_matrix(matrix)
@@ -50,10 +50,10 @@ def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():
         model.compile(keras.optimizers.Adam(0.01), "mse")
         with backends.training():
             model.fit(ids, np.zeros((1, 6, 2)), verbose=0)
-        moved[scale] = numpy(embedding(ids)[0]) - matrix
-    np.testing.assert_allclose(np.abs(moved[1.0][:4]), 0.01, rtol=1e-3)
-    np.testing.assert_allclose(moved[0.25][:4], 0.25 * moved[1.0][:4], rtol=1e-3)
-    np.testing.assert_allclose(moved[0.25][4:], 0, atol=1e-6)
+        steps[scale] = numpy(embedding(ids)[0]) - matrix
+    np.testing.assert_allclose(np.abs(steps[1.0][:4]), 0.01, rtol=1e-3)
+    np.testing.assert_allclose(steps[0.25][:4], 0.25 * steps[1.0][:4], rtol=1e-3)
+    np.testing.assert_allclose(steps[0.25][4:], 0, atol=1e-6)
 
 
 def test_embedding_saves_and_loads(tmp_path):
@@ -62,10 +62,10 @@ def test_embedding_saves_and_loads(tmp_path):
     model = keras.Model(ids, [embedding(ids), layers.SequenceLengths()(ids)])
     model.save(tmp_path / "m.keras")
     again = keras.saving.load_model(tmp_path / "m.keras")
-    given = np.array([[5, 2, 0], [1, 0, 0]])
-    for ours, theirs in zip(model(given), again(given), strict=True):
+    token_ids = np.array([[5, 2, 0], [1, 0, 0]])
+    for ours, theirs in zip(model(token_ids), again(token_ids), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert numpy(again(given)[1]).tolist() == [2, 1]
+    assert numpy(again(token_ids)[1]).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_half_precision_does_not_round_ids_that_are_given_as_floats(make, dtype)
     layer = make(dtype=dtype)
     ids = np.array([[257, 2049, 2051]])
     ids = ids if isinstance(layer, layers.WordEmbedding) else ids[None]
-    found = layer(ids.astype(np.float32))
-    assert keras.backend.standardize_dtype(found.dtype) == dtype.removeprefix("mixed_")
-    np.testing.assert_array_equal(numpy(found).astype(np.float32), numpy(layer(ids)).astype(np.float32))
+    outputs = layer(ids.astype(np.float32))
+    assert keras.backend.standardize_dtype(outputs.dtype) == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(numpy(outputs).astype(np.float32), numpy(layer(ids)).astype(np.float32))

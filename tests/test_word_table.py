@@ -16,10 +16,10 @@ WORDS = ["the", "film", "movie", "caf\u00e9", "dull", "nothing", "\u65e5\u672c"]
 def matrix():
     """Vectors of different lengths; one word has none."""
     rng = np.random.default_rng(0)
-    found = rng.normal(size=(len(WORDS), 12)) * np.logspace(-3, 2, len(WORDS))[:, None]
-    found[2] = 5 * found[1] + 1e-4 * rng.normal(size=12)  # movie is next to film
-    found[5] = 0
-    return found.astype(np.float32)
+    vectors = rng.normal(size=(len(WORDS), 12)) * np.logspace(-3, 2, len(WORDS))[:, None]
+    vectors[2] = 5 * vectors[1] + 1e-4 * rng.normal(size=12)  # movie is next to film
+    vectors[5] = 0
+    return vectors.astype(np.float32)
 
 
 @pytest.fixture
@@ -36,12 +36,12 @@ def presets(table, tmp_path, monkeypatch):
 
 def test_a_table_that_is_written_reads_back(table, tmp_path):
     folder = table.write(tmp_path / "tiny")
-    found = read_table(folder)
-    assert (found.name, found.words, found.sha256) == ("tiny", tuple(WORDS), table.sha256)
-    assert dict(found.about) == {"source": "a test", "terms": "none"}
-    assert isinstance(found.values, np.memmap)
-    np.testing.assert_array_equal(found.vectors(WORDS), table.vectors(WORDS))
-    assert (len(found), found.dim, "film" in found, "Film" in found) == (7, 12, True, False)
+    copy = read_table(folder)
+    assert (copy.name, copy.words, copy.sha256) == ("tiny", tuple(WORDS), table.sha256)
+    assert dict(copy.about) == {"source": "a test", "terms": "none"}
+    assert isinstance(copy.values, np.memmap)
+    np.testing.assert_array_equal(copy.vectors(WORDS), table.vectors(WORDS))
+    assert (len(copy), copy.dim, "film" in copy, "Film" in copy) == (7, 12, True, False)
     with pytest.raises(FileExistsError):
         table.write(folder)
     assert json.loads((folder / "config.json").read_text())["sha256"] == table.sha256
@@ -64,11 +64,11 @@ def test_the_nearest_words_are_numpys(table):
             for j, other in enumerate(WORDS)
             if j != i and norms[j]
         }
-        expected = sorted(cosines.items(), key=lambda found: -found[1])
-        found = table.nearest(word, 99)
-        assert [name for name, _ in found] == [name for name, _ in expected]
-        np.testing.assert_allclose([x for _, x in found], [x for _, x in expected], atol=1e-6)
-        assert table.nearest(word, 2) == found[:2]
+        expected = sorted(cosines.items(), key=lambda pair: -pair[1])
+        nearest = table.nearest(word, 99)
+        assert [name for name, _ in nearest] == [name for name, _ in expected]
+        np.testing.assert_allclose([x for _, x in nearest], [x for _, x in expected], atol=1e-6)
+        assert table.nearest(word, 2) == nearest[:2]
     assert table.nearest("film", 1)[0][0] == "movie"
     large = quantised("large", [f"w{i}" for i in range(9000)], np.random.default_rng(1).normal(size=(9000, 4)))
     rows = large.vectors(large.words)
@@ -105,7 +105,7 @@ def test_what_is_not_a_table_is_refused(words, rows, message):
         quantised("x", words, rows)
 
 
-def cut(file):
+def cut_short(file):
     file.write_bytes(file.read_bytes()[:-5])
 
 
@@ -116,7 +116,7 @@ def turn_a_byte(file):
 
 
 @pytest.mark.parametrize("name", ["words.txt", "vectors.npy", "scales.npy", "config.json"])
-@pytest.mark.parametrize("harm", [cut, turn_a_byte], ids=["cut", "changed"])
+@pytest.mark.parametrize("harm", [cut_short, turn_a_byte], ids=["cut", "changed"])
 def test_a_damaged_or_changed_file_is_refused(table, tmp_path, name, harm):
     folder = table.write(tmp_path / "tiny")
     (folder / "config.json").write_text(json.dumps({"name": "tiny", "sha256": table.sha256}))

@@ -20,12 +20,12 @@ def test_a_lookup_gives_rows_and_the_gradients_of_a_repeated_word_add_up(sparse_
     table = numpy(words.embeddings)
     np.testing.assert_array_equal(numpy(words(IDS, training=training)), table[IDS])
     factors = np.random.default_rng(0).normal(size=(*IDS.shape, 2)).astype(np.float32)
-    wanted = np.zeros((7, 2))
-    np.add.at(wanted, IDS, factors)
+    expected_gradient = np.zeros((7, 2))
+    np.add.at(expected_gradient, IDS, factors)
     loss = backends.Loss(
         lambda: ops.sum(words(IDS, training=training) * ops.convert_to_tensor(factors)), [], [words.embeddings]
     )
-    np.testing.assert_allclose(loss.gradients()[0], wanted, atol=1e-6)
+    np.testing.assert_allclose(loss.gradients()[0], expected_gradient, atol=1e-6)
 
 
 def test_vectors_score_words_and_scores_are_products_with_rows():
@@ -33,8 +33,8 @@ def test_vectors_score_words_and_scores_are_products_with_rows():
     x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
     words.build()
     np.testing.assert_allclose(numpy(words(x, reverse=True)), x @ numpy(words.embeddings).T, atol=1e-6)
-    found = numpy(scores(x))
-    np.testing.assert_allclose(found, x @ numpy(scores.kernel).T, atol=1e-6)
+    actual = numpy(scores(x))
+    np.testing.assert_allclose(actual, x @ numpy(scores.kernel).T, atol=1e-6)
 
 
 @pytest.mark.parametrize("sparse_gradient", [False, True])
@@ -75,13 +75,13 @@ def test_lora_adds_a_product_to_the_table_and_trains_its_factors_alone(sparse_gr
     table, factors = numpy(words.embeddings), np.random.default_rng(0).normal(size=(2, 4)).astype(np.float32)
     words.enable_lora(2)
     words.lora_embeddings_b.assign(factors)
-    wanted = table + numpy(words.lora_embeddings_a) @ factors
+    expected = table + numpy(words.lora_embeddings_a) @ factors
     for training in (False, True):
-        np.testing.assert_allclose(numpy(words(IDS, training=training)), wanted[IDS], atol=1e-6)
-    np.testing.assert_allclose(numpy(words(wanted[IDS], reverse=True)), wanted[IDS] @ wanted.T, atol=1e-5)
+        np.testing.assert_allclose(numpy(words(IDS, training=training)), expected[IDS], atol=1e-6)
+    np.testing.assert_allclose(numpy(words(expected[IDS], reverse=True)), expected[IDS] @ expected.T, atol=1e-5)
     with pytest.raises(ValueError, match="call set_matrix before enable_lora"):
         words.set_matrix(table)
     loss = backends.Loss(lambda: ops.sum(words(IDS, training=True) ** 2), [], words.trainable_variables)
     assert [tuple(gradient.shape) for gradient in loss.gradients()] == [(7, 2), (2, 4)]
     model.save(tmp_path / "m.keras")
-    np.testing.assert_allclose(numpy(keras.saving.load_model(tmp_path / "m.keras")(IDS)), wanted[IDS], atol=1e-6)
+    np.testing.assert_allclose(numpy(keras.saving.load_model(tmp_path / "m.keras")(IDS)), expected[IDS], atol=1e-6)

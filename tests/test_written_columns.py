@@ -18,10 +18,12 @@ def tagged(sentences):
         yield TaggedSentence(tokens, [f"T{i}" for i in range(len(tokens))], [0.5] * len(tokens))
 
 
-SHAPES = writing.Shapes([], lambda found: [" ".join(found.tags)], lambda _: [], vars, shared=frozenset({"tokens"}))
+SHAPES = writing.Shapes(
+    [], lambda sentence: [" ".join(sentence.tags)], lambda _: [], vars, shared=frozenset({"tokens"})
+)
 
 
-def written(content, form, separator=None, *, conllu=False, tags=(), read_as="columns"):
+def write_tagged(content, form, separator=None, *, conllu=False, tags=(), read_as="columns"):
     stream = io.BufferedReader(io.BytesIO(content.encode()))
     source = records.read_records(stream, "in.conll", records.Options(read_as, separator=separator, tokens=True))
     target, shapes = io.StringIO(), dataclasses.replace(SHAPES, tags=tags)
@@ -31,10 +33,13 @@ def written(content, form, separator=None, *, conllu=False, tags=(), read_as="co
 
 def test_lines_without_a_token_get_no_answer():
     content = "-DOCSTART- -X- O\n\nDogs X Y\nbark X Y\n\n-DOCSTART- -X- O\n\nGo X Y\n"
-    assert written(content, "text") == "T0 T1\nT0\n"
-    assert [json.loads(line)["tokens"] for line in written(content, "jsonl").splitlines()] == [["Dogs", "bark"], ["Go"]]
+    assert write_tagged(content, "text") == "T0 T1\nT0\n"
+    assert [json.loads(line)["tokens"] for line in write_tagged(content, "jsonl").splitlines()] == [
+        ["Dogs", "bark"],
+        ["Go"],
+    ]
     expected = content.replace("X Y\nbark X Y", "X Y T0\nbark X Y T1").replace("Go X Y", "Go X Y T0")
-    assert written(content, "columns") == expected + "\n"
+    assert write_tagged(content, "columns") == expected + "\n"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_lines_without_a_token_get_no_answer():
     ],
 )
 def test_tags_are_separated_as_the_columns_are(content, separator, expected):
-    assert written(content, "columns", separator) == expected
+    assert write_tagged(content, "columns", separator) == expected
 
 
 def test_conllu_keeps_its_lines_but_for_the_tags():
@@ -58,21 +63,21 @@ def test_conllu_keeps_its_lines_but_for_the_tags():
         ["2-3", "don't", "_", "_", "_"],
         ["2", "do", "do", "T1", "VBP"],
     ]
-    found = written(CONLLU + "\n# the end\n", "columns", conllu=True, tags=["NOUN", "X"])
-    rows = [line.split("\t") for line in found.splitlines()]
+    text = write_tagged(CONLLU + "\n# the end\n", "columns", conllu=True, tags=["NOUN", "X"])
+    rows = [line.split("\t") for line in text.splitlines()]
     assert [row[:5] for row in rows[3:6]] == expected
     comments = [line for line in CONLLU.splitlines() if line[:1] == "#"]
-    assert [line for line in found.splitlines() if line[:1] == "#"] == comments
+    assert [line for line in text.splitlines() if line[:1] == "#"] == comments
     assert {len(row) for row in rows if row[0][:1].isdigit()} == {10}
-    penn = [line.split("\t") for line in written(CONLLU, "columns", conllu=True, tags=["NN"]).splitlines()]
+    penn = [line.split("\t") for line in write_tagged(CONLLU, "columns", conllu=True, tags=["NN"]).splitlines()]
     assert penn[3][3:6] == ["NOUN", "T0", "Number=Plur"]
 
 
 def test_other_texts_become_conllu():
     expected = "# text = New York is\n1\tNew York\t_\tT0" + "\t_" * 6 + "\n2\tis\t_\tT1" + "\t_" * 6 + "\n\n"
     content = "-DOCSTART-\tO\n\nNew York\tX\nis\tX\n"
-    assert written(content, "columns", "\t", conllu=True) == expected
+    assert write_tagged(content, "columns", "\t", conllu=True) == expected
     lines = '{"tokens": ["New York", "is"]}\n{"tokens": []}\n'
-    assert written(lines, "columns", conllu=True, read_as="jsonl") == expected
+    assert write_tagged(lines, "columns", conllu=True, read_as="jsonl") == expected
     with pytest.raises(ValueError, match=r"line 1: CoNLL-U cannot hold the token 'a\\tb'. Use --format jsonl"):
-        written('{"tokens": ["a\\tb"]}\n', "columns", conllu=True, read_as="jsonl")
+        write_tagged('{"tokens": ["a\\tb"]}\n', "columns", conllu=True, read_as="jsonl")

@@ -10,18 +10,20 @@ from tests.bundle_harness import bundle
 
 def language_model(direction="forward", seed=1, model="dense_lstm_lm", **arguments):
     """An untrained language model with random weights; all seeds have the same word vectors."""
-    made = bundle(model, **{"num_layers": 2, "units": 4, "embedding_dim": 7, "sampled_softmax": None, **arguments})
+    new_bundle = bundle(
+        model, **{"num_layers": 2, "units": 4, "embedding_dim": 7, "sampled_softmax": None, **arguments}
+    )
     rng = np.random.default_rng(seed)
-    stack, embedding = made.network.get_layer("stack"), made.network.get_layer("embedding")
+    stack, embedding = new_bundle.network.get_layer("stack"), new_bundle.network.get_layer("embedding")
     stack.set_weights([rng.normal(scale=0.5, size=w.shape) for w in stack.get_weights()])
     embedding.set_weights([np.random.default_rng(9).normal(scale=0.5, size=embedding.embeddings.shape)])
     if direction != "forward":
-        made.config["text"]["direction"] = direction
-    made.config["training"]["dataset"] = "raw"
-    made.metrics = {"dev_perplexity": 10.0 + seed, "dev_tokens": 50, "dev_unknown_words": 2, "epochs": 3}
-    made.scored_weights = made.fingerprint()
-    made.train_texts = np.array([3, 5, 8 + seed], np.uint64)
-    return made
+        new_bundle.config["text"]["direction"] = direction
+    new_bundle.config["training"]["dataset"] = "raw"
+    new_bundle.metrics = {"dev_perplexity": 10.0 + seed, "dev_tokens": 50, "dev_unknown_words": 2, "epochs": 3}
+    new_bundle.scored_weights = new_bundle.fingerprint()
+    new_bundle.train_texts = np.array([3, 5, 8 + seed], np.uint64)
+    return new_bundle
 
 
 def pair(**arguments):
@@ -34,27 +36,27 @@ def encoder(**arguments):
 
 def with_table(bundles, table, but=("film",)):
     """Give language models a table's vectors, fixed, for all words but some; return them."""
-    for made in bundles:
-        layer = made.network.get_layer("embedding")
+    for model in bundles:
+        layer = model.network.get_layer("embedding")
         values = layer.embeddings.numpy()
-        for row, word in enumerate(made.vocabulary.words):
+        for row, word in enumerate(model.vocabulary.words):
             if word in table and word not in but:
                 values[row] = table.vectors([word])[0]
         layer.set_weights([values])
-        made.config["training"] |= {"vectors": table.name, "vectors_sha256": table.sha256}
-        made.config["arguments"]["trainable_embeddings"] = False
+        model.config["training"] |= {"vectors": table.name, "vectors_sha256": table.sha256}
+        model.config["arguments"]["trainable_embeddings"] = False
     return bundles
 
 
-def same(one, other):
+def same(ours, other):
     """Whether two encoders are equal in every number."""
-    for field in dataclasses.fields(one):
+    for field in dataclasses.fields(ours):
         if field.name in ("weights", "vectors", "train_texts", "name", "sha256"):
             continue
-        assert getattr(one, field.name) == getattr(other, field.name), field.name
-    assert np.array_equal(one.vectors, other.vectors)
-    assert one.directions == other.directions
-    for direction in one.directions:
-        assert all(map(np.array_equal, one.weights[direction], other.weights[direction]))
-    assert (one.train_texts is None) == (other.train_texts is None)
-    return one.train_texts is None or np.array_equal(one.train_texts, other.train_texts)
+        assert getattr(ours, field.name) == getattr(other, field.name), field.name
+    assert np.array_equal(ours.vectors, other.vectors)
+    assert ours.directions == other.directions
+    for direction in ours.directions:
+        assert all(map(np.array_equal, ours.weights[direction], other.weights[direction]))
+    assert (ours.train_texts is None) == (other.train_texts is None)
+    return ours.train_texts is None or np.array_equal(ours.train_texts, other.train_texts)

@@ -23,12 +23,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def sizes(task: str) -> dict[str, Any]:
     """The small arguments of the task's model that ``train`` takes."""
-    found = {name: x for name, x in tiny_arguments(MODELS[task]).items() if name not in registry.FROM_DATA}
+    arguments = {name: x for name, x in tiny_arguments(MODELS[task]).items() if name not in registry.FROM_DATA}
     other: dict[str, dict[str, Any]] = {
         "language_model": {"num_layers": 2, "embedding_dim": 5, "dropout": 0.2},
         "tagging": {"num_layers": 3, "optimizer": "adam", "learning_rate": 0.01, "dropout": 0.1},
     }
-    return found | other.get(task, {})
+    return arguments | other.get(task, {})
 
 
 TINY = sizes("classification")

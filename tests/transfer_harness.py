@@ -43,22 +43,22 @@ OPTIONS = {"language_model": {"batch_size": 2, "num_steps": 4, "min_count": 10}}
 
 def make_sources(folder):
     """A bundle of each task with weights large enough to show, and hashes of a text it was trained on."""
-    found = {}
+    folders = {}
     for task, model in MODELS.items():
         bundle = bundle_harness.bundle(model, **ARGUMENTS[task])
         rng = np.random.default_rng(3)
         bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in bundle.model.get_weights()])
         bundle.train_texts = text_hashes.hash_texts([["a", "text", "seen", "before"]])
         bundle.config["training"]["dataset"] = "reviews"
-        found[task] = bundle.save(folder / task)
-    return found
+        folders[task] = bundle.save(folder / task)
+    return folders
 
 
-def prepared(task, source, folder, corpus=None, **given):
+def prepared(task, source, folder, corpus=None, **options):
     """A run that is ready to start."""
-    given = {"epochs": 2, **OPTIONS.get(task, {}), "init_from": source, **given}
+    options = {"epochs": 2, **OPTIONS.get(task, {}), "init_from": source, **options}
     corpus = CORPORA[task]() if corpus is None else corpus
-    return prepare.prepare(request.check(MODELS[task], folder / "run", given), corpus, progress=False)
+    return prepare.prepare(request.check(MODELS[task], folder / "run", options), corpus, progress=False)
 
 
 def bundle_of(run):

@@ -37,22 +37,22 @@ def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> tuple[Any, Any, Any]
     return states, h, c
 
 
-def dense_bilstm(given: Arrays) -> Arrays:
+def dense_bilstm(inputs_by_name: Arrays) -> Arrays:
     """Ding et al. 2018, Eqs 10-13, and the mean of the top layer's real states."""
-    found: Arrays = {f"h{i}": [] for i in range(3)}
-    found["pooled"] = []
-    for x, length in zip(given["x"], given["lengths"], strict=True):
+    outputs_by_name: Arrays = {f"h{i}": [] for i in range(3)}
+    outputs_by_name["pooled"] = []
+    for x, length in zip(inputs_by_name["x"], inputs_by_name["lengths"], strict=True):
         memory = x[:length]
         for i in range(3):
             both = []
             for direction, step in (("forward", 1), ("backward", -1)):
-                weights = [given[f"layer{i}_{direction}_{part}"] for part in ("kernel", "recurrent", "bias")]
+                weights = [inputs_by_name[f"layer{i}_{direction}_{part}"] for part in ("kernel", "recurrent", "bias")]
                 both.append(lstm(memory[::step], *weights)[0][::step])
             states = np.concatenate(both, axis=1)
             memory = np.concatenate([memory, states], axis=1)
-            found[f"h{i}"].append(np.concatenate([states, np.zeros((TIME - length, states.shape[1]))]))
-        found["pooled"].append(states.sum(axis=0) / length)
-    return {name: np.stack(rows) for name, rows in found.items()}
+            outputs_by_name[f"h{i}"].append(np.concatenate([states, np.zeros((TIME - length, states.shape[1]))]))
+        outputs_by_name["pooled"].append(states.sum(axis=0) / length)
+    return {name: np.stack(rows) for name, rows in outputs_by_name.items()}
 
 
 def skip_step(z: Any, h: Any, c: Any, k: Any, skip: str, g: Any) -> tuple[Any, Any]:
@@ -76,32 +76,34 @@ def skip_sentence(x: Any, k: Any, weights: Arrays, skip: str, gate: Callable[[An
     return np.stack(hs), np.stack(cs)
 
 
-def skip_lstm(given: Arrays) -> Arrays:
+def skip_lstm(arrays: Arrays) -> Arrays:
     """All seven variants of Wu et al. 2016, Table 2, and the gate that reads h' and k (section 6.1.4)."""
 
     def below(x: Any, h: Any, k: Any) -> Any:
-        return sigmoid(x @ given["Wg"] + h @ given["Ug"] + given["bg"])
+        return sigmoid(x @ arrays["Wg"] + h @ arrays["Ug"] + arrays["bg"])
 
     def beside(x: Any, h: Any, k: Any) -> Any:
-        return sigmoid(h @ given["Wg_skip"] + k @ given["Ug"] + given["bg"])
+        return sigmoid(h @ arrays["Wg_skip"] + k @ arrays["Ug"] + arrays["bg"])
 
-    found: Arrays = {}
+    outputs_by_name: Arrays = {}
     variants = [*((skip, skip, below) for skip in SKIPS), ("gated_outputs_skip_gate", "gated_outputs", beside)]
     for name, skip, gate in variants:
-        rows = [skip_sentence(x, k, given, skip, gate) for x, k in zip(given["x"], given["k"], strict=True)]
-        found[f"{name}_h"], found[f"{name}_c"] = (np.stack(part) for part in zip(*rows, strict=True))
-    return found
+        rows = [skip_sentence(x, k, arrays, skip, gate) for x, k in zip(arrays["x"], arrays["k"], strict=True)]
+        outputs_by_name[f"{name}_h"], outputs_by_name[f"{name}_c"] = (
+            np.stack(part) for part in zip(*rows, strict=True)
+        )
+    return outputs_by_name
 
 
-def skip_bilstm(given: Arrays) -> Arrays:
+def skip_bilstm(arrays: Arrays) -> Arrays:
     """Wu et al. 2016, Eq 16: two stacks of four layers; from the third on k is the output of the layer two below."""
     h = np.zeros((BATCH, TIME, 2 * UNITS))
-    for b, length in enumerate(given["lengths"]):
+    for b, length in enumerate(arrays["lengths"]):
         for d, (direction, step) in enumerate((("forward", 1), ("backward", -1))):
-            outputs = [given["x"][b, :length][::step]]
+            outputs = [arrays["x"][b, :length][::step]]
             for layer in range(4):
                 prefix = f"{direction}_layer{layer}_"
-                weights = {name[len(prefix) :]: w for name, w in given.items() if name.startswith(prefix)}
+                weights = {name[len(prefix) :]: w for name, w in arrays.items() if name.startswith(prefix)}
 
                 def gate(x: Any, h: Any, k: Any, w: Arrays = weights) -> Any:
                     return sigmoid(x @ w["Wg"] + h @ w["Ug"] + w["bg"]) if "Wg" in w else 0
@@ -113,64 +115,64 @@ def skip_bilstm(given: Arrays) -> Arrays:
     return {"h": h}
 
 
-def highway_lstm(given: Arrays) -> Arrays:
+def highway_lstm(arrays: Arrays) -> Arrays:
     """Zhang et al. 2016: c takes the c of the layer below through a gate with two peepholes."""
     h, c = np.zeros((2, BATCH, TIME, UNITS))
     for b in range(BATCH):
         last_h, last_c = np.zeros(UNITS), np.zeros(UNITS)
         for t in range(TIME):
-            x, lower = given["x"][b, t], given["c_below"][b, t]
-            z_i, z_f, z_s, z_o = np.split(x @ given["W"] + last_h @ given["U"] + given["b"], 4)
-            d = sigmoid(x @ given["Wd"] + given["wc"] * last_c + given["wl"] * lower + given["bd"])
+            x, lower = arrays["x"][b, t], arrays["c_below"][b, t]
+            z_i, z_f, z_s, z_o = np.split(x @ arrays["W"] + last_h @ arrays["U"] + arrays["b"], 4)
+            d = sigmoid(x @ arrays["Wd"] + arrays["wc"] * last_c + arrays["wl"] * lower + arrays["bd"])
             last_c = sigmoid(z_f) * last_c + sigmoid(z_i) * np.tanh(z_s) + d * lower
             last_h = sigmoid(z_o) * np.tanh(last_c)
             h[b, t], c[b, t] = last_h, last_c
     return {"h": h, "c": c}
 
 
-def recurrent_highway(given: Arrays) -> Arrays:
+def recurrent_highway(arrays: Arrays) -> Arrays:
     """Zilly et al. 2016 with an output gate; blocks h, t, c, of which the coupled network has 1 - t for the last."""
-    found = {}
+    outputs_by_name = {}
     for name in ("uncoupled", "coupled"):
-        found[f"y_{name}"] = outputs = np.zeros((BATCH, TIME, UNITS))
+        outputs_by_name[f"y_{name}"] = outputs = np.zeros((BATCH, TIME, UNITS))
         for b in range(BATCH):
             y = np.zeros(UNITS)
             for t in range(TIME):
-                x, s = given["x"][b, t], y
+                x, s = arrays["x"][b, t], y
                 for layer in range(3):
-                    z = s @ given["R"][layer] + given["b"][layer] + (x @ given["Wx"] if layer == 0 else 0)
+                    z = s @ arrays["R"][layer] + arrays["b"][layer] + (x @ arrays["Wx"] if layer == 0 else 0)
                     new, transform = np.tanh(z[:UNITS]), sigmoid(z[UNITS : 2 * UNITS])
                     carry = 1 - transform if name == "coupled" else sigmoid(z[2 * UNITS :])
                     s = new * transform + s * carry
-                y = sigmoid(x @ given["Wo"] + y @ given["Ro"] + given["bo"]) * np.tanh(s)
+                y = sigmoid(x @ arrays["Wo"] + y @ arrays["Ro"] + arrays["bo"]) * np.tanh(s)
                 outputs[b, t] = y
-    return found
+    return outputs_by_name
 
 
-def dynamic_interaction(given: Arrays) -> Arrays:
+def dynamic_interaction(arrays: Arrays) -> Arrays:
     """Algorithm 1 of Xie et al. 2019 in three readings, 1 to 3 iterations, and with all weights at a half."""
-    found: Arrays = {}
+    outputs_by_name: Arrays = {}
     for mode in MODES:
         for rounds in (1, 2, 3, 0):
             name = f"{mode}_r{rounds}" if rounds else f"{mode}_constant"
             rows: list[list[Any]] = []
-            for b, n in enumerate(given["lengths"]):
-                routed = [_route(given, mode, j, b, n, rounds) for j in range(3)]
+            for b, n in enumerate(arrays["lengths"]):
+                routed = [_route(arrays, mode, j, b, n, rounds) for j in range(3)]
                 rows.append([np.concatenate([w for w, _, _ in routed]), *(part for r in routed for part in r[1:])])
             names = ["w", *(f"{part}{j}" for j in range(3) for part in "cv")]
             for part, values in zip(names, zip(*rows, strict=True), strict=True):
                 if rounds or part == "w":
-                    found[f"{name}_{part}"] = np.stack(values)
-    return found
+                    outputs_by_name[f"{name}_{part}"] = np.stack(values)
+    return outputs_by_name
 
 
-def _route(given: Arrays, mode: str, j: int, b: int, n: int, rounds: int) -> tuple[Any, Any, Any]:
+def _route(arrays: Arrays, mode: str, j: int, b: int, n: int, rounds: int) -> tuple[Any, Any, Any]:
     """Return w, c and v of one layer and sentence; c, and v of positions, are 0 past the length."""
-    lower, top = given[f"U{j}"][b, :n], given["Us"][b, :n]
-    x = top @ given[f"{mode}_W{j}"] + given[f"{mode}_b{j}"]
+    lower, top = arrays[f"U{j}"][b, :n], arrays["Us"][b, :n]
+    x = top @ arrays[f"{mode}_W{j}"] + arrays[f"{mode}_b{j}"]
     x = np.maximum(x, 0.2 * x)
     if mode == "projected_vector":
-        lower = lower @ given[f"{mode}_P{j}"]
+        lower = lower @ arrays[f"{mode}_P{j}"]
     logits, c = np.zeros(n), np.zeros(n)
     v: Any = np.full(n, 0.5) if mode == "position" else np.full(x.shape[1], 0.5)
     for _ in range(rounds):
@@ -186,21 +188,23 @@ def _route(given: Arrays, mode: str, j: int, b: int, n: int, rounds: int) -> tup
     return w, np.pad(c, past), np.pad(v, past) if mode == "position" else v
 
 
-def dense_lm(given: Arrays) -> Arrays:
+def dense_lm(arrays: Arrays) -> Arrays:
     """Godin et al. 2017, Eq 10: every layer and the softmax read [e; h_1; ...]; log p of each word at each step."""
-    found: Arrays = {"log_probabilities": []}
+    outputs_by_name: Arrays = {"log_probabilities": []}
     final: list[list[Any]] = [[] for _ in range(6)]
-    for ids in given["ids"]:
-        read = given["embedding"][ids]
+    for ids in arrays["ids"]:
+        states_below = arrays["embedding"][ids]
         for layer in range(3):
-            states, h, c = lstm(read, *(given[f"layer{layer}_{part}"] for part in ("kernel", "recurrent", "bias")))
-            read = np.concatenate([read, states], axis=1)
+            states, h, c = lstm(
+                states_below, *(arrays[f"layer{layer}_{part}"] for part in ("kernel", "recurrent", "bias"))
+            )
+            states_below = np.concatenate([states_below, states], axis=1)
             final[2 * layer].append(h)
             final[2 * layer + 1].append(c)
-        logits = read @ given["softmax_kernel"] + given["softmax_bias"]
-        found["log_probabilities"].append(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
+        logits = states_below @ arrays["softmax_kernel"] + arrays["softmax_bias"]
+        outputs_by_name["log_probabilities"].append(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
     names = [f"final_{part}{layer}" for layer in range(3) for part in "hc"]
-    return {name: np.stack(rows) for name, rows in [*found.items(), *zip(names, final, strict=True)]}
+    return {name: np.stack(rows) for name, rows in [*outputs_by_name.items(), *zip(names, final, strict=True)]}
 
 
 def draw(rng: np.random.Generator, *shape: int, scale: float = 0.5) -> Any:
@@ -222,25 +226,25 @@ def inputs(rng: np.random.Generator) -> dict[str, Arrays]:
     def gate(width: int, prefix: str = "") -> Arrays:
         return {f"{prefix}Wg": draw(rng, width, n), f"{prefix}Ug": draw(rng, n, n), f"{prefix}bg": draw(rng, n)}
 
-    found: dict[str, Arrays] = {name: {"x": draw(rng, *x, scale=1)} for name in FILES if name[:3] != "dyn"}
-    dense = found["dense_bilstm"]
+    arrays: dict[str, Arrays] = {name: {"x": draw(rng, *x, scale=1)} for name in FILES if name[:3] != "dyn"}
+    dense = arrays["dense_bilstm"]
     dense["lengths"] = LENGTHS
     for layer, (width, units) in enumerate(((5, 3), (11, 3), (17, 4))):
         for d in ("forward", "backward"):
             names = tuple(f"layer{layer}_{d}_{part}" for part in parts)
             dense |= recurrent_weights(rng, width, units, names)  # type: ignore[arg-type]
-    found["skip_lstm"] |= {"k": draw(rng, BATCH, TIME, n, scale=1), **recurrent_weights(rng, 5, n, ("W", "U", "b"))}
-    found["skip_lstm"] |= {**gate(FEATURES), "Wg_skip": draw(rng, n, n)}
-    found["skip_bilstm"]["lengths"] = LENGTHS
+    arrays["skip_lstm"] |= {"k": draw(rng, BATCH, TIME, n, scale=1), **recurrent_weights(rng, 5, n, ("W", "U", "b"))}
+    arrays["skip_lstm"] |= {**gate(FEATURES), "Wg_skip": draw(rng, n, n)}
+    arrays["skip_bilstm"]["lengths"] = LENGTHS
     for d in ("forward", "backward"):
         for layer in range(4):
             prefix, width = f"{d}_layer{layer}_", FEATURES if layer == 0 else n
-            found["skip_bilstm"] |= recurrent_weights(rng, width, n, (f"{prefix}W", f"{prefix}U", f"{prefix}b"))
-            found["skip_bilstm"] |= gate(width, prefix) if layer >= 2 else {}
-    found["highway_lstm"] |= {"c_below": draw(rng, BATCH, TIME, n), **recurrent_weights(rng, 5, n, ("W", "U", "b"))}
-    found["highway_lstm"] |= {"Wd": draw(rng, 5, n), "wc": draw(rng, n), "wl": draw(rng, n), "bd": draw(rng, n)}
+            arrays["skip_bilstm"] |= recurrent_weights(rng, width, n, (f"{prefix}W", f"{prefix}U", f"{prefix}b"))
+            arrays["skip_bilstm"] |= gate(width, prefix) if layer >= 2 else {}
+    arrays["highway_lstm"] |= {"c_below": draw(rng, BATCH, TIME, n), **recurrent_weights(rng, 5, n, ("W", "U", "b"))}
+    arrays["highway_lstm"] |= {"Wd": draw(rng, 5, n), "wc": draw(rng, n), "wl": draw(rng, n), "bd": draw(rng, n)}
     network = {"Wx": (5, 3 * n), "R": (3, n, 3 * n), "b": (3, 3 * n), "Wo": (5, n), "Ro": (n, n), "bo": (n,)}
-    found["recurrent_highway"] |= {name: draw(rng, *shape) for name, shape in network.items()}
+    arrays["recurrent_highway"] |= {name: draw(rng, *shape) for name, shape in network.items()}
     widths = {"U0": 6, "U1": 6, "U2": 4, "Us": 8}
     routing: Arrays = {"lengths": LENGTHS, **{u: draw(rng, BATCH, TIME, width) for u, width in widths.items()}}
     for mode in MODES:
@@ -248,14 +252,14 @@ def inputs(rng: np.random.Generator) -> dict[str, Arrays]:
             units = widths[f"U{j}"] if mode == "vector" else 4
             routing |= {f"{mode}_W{j}": draw(rng, 8, units), f"{mode}_b{j}": draw(rng, units)}
             routing |= {f"{mode}_P{j}": draw(rng, widths[f"U{j}"], 4)} if mode == "projected_vector" else {}
-    found["dynamic_interaction"] = routing
+    arrays["dynamic_interaction"] = routing
     words: Arrays = {"ids": rng.integers(0, 11, (2, 10)), "embedding": draw(rng, 11, 5)}
     words |= {"softmax_kernel": draw(rng, 17, 11), "softmax_bias": draw(rng, 11)}
     for layer in range(3):
         names = tuple(f"layer{layer}_{part}" for part in parts)
         words |= recurrent_weights(rng, 5 + 4 * layer, n, names)  # type: ignore[arg-type]
-    found["dense_lm"] = words
-    return found
+    arrays["dense_lm"] = words
+    return arrays
 
 
 FILES: dict[str, Callable[[Arrays], Arrays]] = {
@@ -270,5 +274,5 @@ FILES: dict[str, Callable[[Arrays], Arrays]] = {
 
 
 if __name__ == "__main__":
-    for name, given in inputs(np.random.default_rng(2016)).items():
-        np.savez_compressed(FOLDER / f"{name}.npz", **given, **FILES[name](given))
+    for name, inputs_of_file in inputs(np.random.default_rng(2016)).items():
+        np.savez_compressed(FOLDER / f"{name}.npz", **inputs_of_file, **FILES[name](inputs_of_file))
