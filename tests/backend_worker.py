@@ -1,6 +1,6 @@
-"""What layers do on another backend than TensorFlow, in a process of its own: ``test_other_backends.py`` runs it.
+"""Checks of layers on another backend than TensorFlow, in a process that ``test_other_backends.py`` starts.
 
-Its argument is a folder that ``layer_harness.save`` filled under TensorFlow; ``bundle`` in it is a bundle.
+Its argument is a folder that ``layer_harness.save`` filled under TensorFlow. ``bundle`` in it is a bundle.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ SIZES = {"num_dense_layers": 2, "dense_units": 3, "top_units": 4}
 
 
 def check_kernels(backend: str) -> None:
-    """``auto`` is portable, and says so; others are refused when asked for, and replaced in a saved layer."""
+    """Check that ``auto`` is portable and says so. Others are refused on request and replaced in a saved layer."""
     assert layers.BiLSTM(3).explain_kernel() == f"portable: Keras runs on {backend}"
     for kernel in ("native", "compiled", "cudnn"):
         refused = f"kernel='{kernel}' cannot run here: it needs the TensorFlow backend, and Keras runs on {backend}.*"
@@ -48,7 +48,7 @@ def check_saving() -> None:
 
 
 def check_fit() -> None:
-    """A registered classifier is built, described, trained and used; also one that reads characters."""
+    """Build, describe, train and use a registered classifier, also one that reads characters."""
     for options in ({}, {"num_chars": 9, "char_filters": 3, "char_dim": 2}):
         model = zoo.build(
             "dc_bilstm",
@@ -65,7 +65,7 @@ def check_fit() -> None:
 
 
 def check_refusals(backend: str, bundle: Path) -> None:
-    """What needs TensorFlow says so, instead of that a module is missing."""
+    """Check that features of TensorFlow name it in their error, instead of a missing module."""
     message = f"run on Keras's TensorFlow backend only; received '{backend}'. Set KERAS_BACKEND=tensorflow"
     for name in zoo.list_models(task="language_model"):
         with pytest.raises(ValueError, match=message):

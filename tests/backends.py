@@ -1,6 +1,6 @@
 """Gradients and traced functions of whichever backend Keras runs on, for tests of layers.
 
-Tests that need TensorFlow's own ops are marked ``tensorflow``; ``test_other_backends.py`` runs the others without it.
+Tests that need TensorFlow's own ops are marked ``tensorflow``. ``test_other_backends.py`` runs the others without it.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ TENSORFLOW_KERNELS = [pytest.param(kernel, marks=pytest.mark.tensorflow) for ker
 
 
 def numpy(tensor: Any) -> np.ndarray:
-    """Return a tensor's values; also of one with a gradient, or in bfloat16."""
+    """Return a tensor's values, also of one with a gradient or in bfloat16."""
     return ops.convert_to_numpy(tensor)
 
 
 def traced(function: Callable[..., Any], *shapes: tuple[int | None, ...]) -> Callable[..., Any]:
-    """Return a function of tensors as a graph or a program; PyTorch runs it as it is.
+    """Return a function of tensors as a graph or a program. PyTorch runs it as it is.
 
     With the shapes of its arguments (integers, if one has one axis), TensorFlow makes a single graph for all sizes.
     """

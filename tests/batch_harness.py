@@ -10,7 +10,7 @@ TEXTS = ["The film was n't good", "", "It's a very LONG café , very very long",
 
 
 def exports(folder: Path) -> dict:
-    """Write ONNX exports of two untrained bundles; return each folder and its bundle, by model."""
+    """Write ONNX exports of two untrained bundles. Return each folder and its bundle, by model."""
     bundles = {name: bundle(name) for name in ("bilstm", "bilstm_tagger")}
     return {name: (bundle.export(folder / name, format="onnx"), bundle) for name, bundle in bundles.items()}
 

@@ -52,7 +52,7 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
 
 
 def written_sizes(folder: Path) -> list[int]:
-    """How many numbers each variable of a SavedModel has, in order of size."""
+    """Return the number of values in each variable of a SavedModel, in order of size."""
     variables = tf.train.list_variables(str(folder / "variables" / "variables"))
     return sorted(int(np.prod(shape)) for name, shape in variables if not name.startswith("_CHECKPOINTABLE"))
 

@@ -106,7 +106,7 @@ def golden(request) -> Path:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """A trained bundle and its folder; no test changes them."""
+    """A trained bundle and its folder. No test changes them."""
     from tests.training_harness import train
 
     folder = tmp_path_factory.mktemp("runs") / "demo"
@@ -115,7 +115,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def saved_bundle(tmp_path_factory):
-    """Return the folder of a model's untrained bundle; no test changes it."""
+    """Return the folder of a model's untrained bundle. No test changes it."""
     from tests import bundle_harness
 
     folder = tmp_path_factory.mktemp("bundles")
@@ -129,7 +129,7 @@ def saved_bundle(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def batch_exports(tmp_path_factory):
-    """ONNX exports of tiny models with their bundles, by model; no test changes them."""
+    """ONNX exports of tiny models with their bundles, by model. No test changes them."""
     from tests.batch_harness import exports
 
     return exports(tmp_path_factory.mktemp("exports"))
@@ -137,7 +137,7 @@ def batch_exports(tmp_path_factory):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file and return its path; a list becomes lines of JSON."""
+    """Write a file and return its path. A list becomes lines of JSON."""
 
     def _write(content, name="train.txt"):
         path = tmp_path / name

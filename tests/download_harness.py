@@ -14,7 +14,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Serves CONTENT; ``cuts`` holds, for each coming answer, after how many bytes the connection breaks off."""
+    """A server of CONTENT. Each number in ``cuts`` breaks off one answer after that many bytes."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -23,7 +23,7 @@ FALLBACK = (0.0, 0.5, 1.0, 1.5)
 
 
 def discounts(counts: list[int]) -> tuple[float, float, float, float]:
-    """What to take off a count of 0, 1, 2, and 3 or more."""
+    """Return the discounts of a count of 0, 1, 2, and 3 or more."""
     n1, n2, n3, n4 = (counts.count(value) for value in (1, 2, 3, 4))
     if not (n1 and n2 and n3):
         return FALLBACK
@@ -62,7 +62,7 @@ class KneserNey:
                 statistics[min(count, 3)] += 1
 
     def probability(self, word: str, context: tuple[str, ...] = ()) -> float:
-        """How probable a word of the vocabulary is after a context, of which the last order - 1 words count."""
+        """Return the probability of a word after a context, of which the last order - 1 words count."""
         result = 1 / len(self.vocabulary)
         for length in range(min(len(context), self.order - 1) + 1):
             history = context[len(context) - length :]
@@ -77,7 +77,7 @@ class KneserNey:
 
 
 def perplexity(train: list[list[str]], test: list[list[str]], order: int = 5) -> float:
-    """How well train predicts test: the perplexity over test's tokens and the <eos> after each of its sentences."""
+    """Return train's perplexity over test's tokens and the <eos> after each of its sentences."""
     model = KneserNey(train, order)
     log_probabilities = []
     for sentence in test:

@@ -18,7 +18,7 @@ def text(batch=3, steps=30, seed=0):
 
 
 def windows(ids, size):
-    """Windows of a text as fit wants them; the first starts from zeros."""
+    """Windows of a text as fit wants them. The first starts from zeros."""
 
     def generate():
         for start in range(0, ids.shape[1] - 1, size):

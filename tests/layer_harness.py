@@ -264,7 +264,7 @@ def save(folder: Path) -> dict[str, np.ndarray]:
 
 
 def compare(folder: Path) -> int:
-    """Load every model that ``save`` wrote and compare it with what is beside it; return how many arrays."""
+    """Compare every model that ``save`` wrote with the arrays beside it. Return the number of arrays."""
     expected = np.load(folder / "expected.npz")
     for case in CASES:
         network = keras.saving.load_model(folder / f"{case.name}.keras")
@@ -277,7 +277,7 @@ def compare(folder: Path) -> int:
 
 
 def graph(model: keras.Model) -> tuple[Callable[..., Any], list[tuple[int | None, ...]]]:
-    """What ``model`` made, as one graph of TensorFlow, and the shapes that the graph knows."""
+    """Return a model as one graph of TensorFlow, and the shapes that the graph knows."""
     tf = backends.tf
     specs = [tf.TensorSpec((None, None, FEATURES)), tf.TensorSpec((None,), tf.int32)]
     traced = tf.function(lambda *inputs: keras.tree.flatten(model(list(inputs)))).get_concrete_function(*specs)

@@ -1,4 +1,4 @@
-"""A replacement for ``dense_lstm_zoo.measuring.worker`` without TensorFlow; ``path`` sets what it does."""
+"""A replacement for ``dense_lstm_zoo.measuring.worker`` without TensorFlow. ``path`` sets what it does."""
 
 import json
 import os

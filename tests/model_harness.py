@@ -143,7 +143,7 @@ choices = pytest.mark.parametrize("case", CHOICES, ids=str)
 
 @functools.cache
 def shared(case: Case) -> keras.Model:
-    """The case's model, built once, whose weights are large enough for anything to show; no test changes them."""
+    """The case's model, built once, whose weights are large enough for anything to show. No test changes them."""
     model = case.build()
     rng = np.random.default_rng(7)
     model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in model.get_weights()])
@@ -165,7 +165,7 @@ def running(model: keras.Model, kernel: str) -> Iterator[None]:
 
 
 def ids(batch: int = 5, time: int = TIME, seed: int = 0) -> np.ndarray:
-    """Right-padded ids; the first row is full, the last is padding alone."""
+    """Right-padded ids. The first row is full, the last is padding alone."""
     return given_lengths(np.linspace(time, 0, batch).astype(int), time, seed)
 
 
@@ -181,7 +181,7 @@ def labels(batch: int = 5) -> np.ndarray:
 
 
 def sentences(lengths: Sequence[int] = LENGTHS, seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """What a tagger takes, and tags."""
+    """Inputs of a tagger, and tags."""
     token_ids = given_lengths(lengths, seed=seed)
     return features(token_ids, ["token_ids", "case_ids", "affix_ids"], seed), targets("tagging", token_ids)
 
@@ -201,13 +201,13 @@ def features(token_ids: np.ndarray, names: Sequence[str], seed: int = 0) -> dict
 
 
 def inputs(model: keras.Model, token_ids: np.ndarray) -> Any:
-    """What the model takes: the ids alone, or with its other inputs."""
+    """The model's inputs: the ids alone, or with its other inputs."""
     network_input = registry.network(model).input
     return features(token_ids, list(network_input)) if isinstance(network_input, dict) else token_ids
 
 
 def targets(task: str, token_ids: np.ndarray) -> np.ndarray:
-    """What a model of the task is to say of rows of words, all of it to be learned from the words."""
+    """Targets for rows of words in the model's task, all of which can be learned from the words."""
     return {
         "classification": labels(len(token_ids)),
         "tagging": np.where(token_ids > 0, token_ids % TAGS, -1).astype(np.int32),
@@ -216,7 +216,7 @@ def targets(task: str, token_ids: np.ndarray) -> np.ndarray:
 
 
 def lengths_of(task: str, token_ids: np.ndarray) -> np.ndarray:
-    """How many steps of each row are real; a language model has no padding."""
+    """The number of real steps of each row. A language model has no padding."""
     real = np.ones_like(token_ids) if task == "language_model" else token_ids > 0
     return real.sum(axis=1)
 

@@ -8,7 +8,7 @@ def sigmoid(x):
 
 
 def lstm_sentence(x, kernel, recurrent, bias, h, c):
-    """Eqs 2-4 of Ding et al. 2018 for one sentence [T, in]; gates stored as i, f, c, o."""
+    """Eqs 2-4 of Ding et al. 2018 for one sentence [T, in]. Gates are stored as i, f, c, o."""
     states = []
     for x_t in x:
         i, f, g, o = np.split(x_t @ kernel + h @ recurrent + bias, 4)
@@ -37,7 +37,7 @@ def lstm(x, lengths, weights, initial_state=None):
 
 
 def dense_bilstm(x, lengths, weights):
-    """Eqs 10-13: each layer reads the input and every state below; returns all layers' states."""
+    """Eqs 10-13: each layer reads the input and every state below. Returns all layers' states."""
     layer_input = x.astype(np.float64)
     layers = []
     for i in range(0, len(weights), 6):
@@ -47,7 +47,7 @@ def dense_bilstm(x, lengths, weights):
 
 
 def decoupled_dense_bilstm(x, lengths, weights):
-    """Eqs 7-8 of Xie et al. 2019: each direction reads the input and its own states below; all layers' states."""
+    """Eqs 7-8 of Xie et al. 2019: each direction reads the input and its own states below. Returns all states."""
     reads, layers = [x.astype(np.float64)] * 2, []
     for i in range(0, len(weights), 6):
         units = weights[i + 1].shape[0]
@@ -60,7 +60,7 @@ def decoupled_dense_bilstm(x, lengths, weights):
 
 
 def gru_sentence(x, kernel, recurrent, bias, h):
-    """Cho et al. 2014 in cuDNN's form, which is Keras': the reset gate acts after the product; gates z, r, h."""
+    """Cho et al. 2014 in cuDNN's form, which is Keras': the reset gate acts after the product. Gates z, r, h."""
     states = []
     for x_t in x:
         (xz, xr, xh), (hz, hr, hh) = np.split(x_t @ kernel + bias[0], 3), np.split(h @ recurrent + bias[1], 3)
@@ -125,7 +125,7 @@ def text_encoder(x, lengths, weights, wiring, cell, directions):
 
 
 def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
-    """Wu et al. 2016, Eqs 9-15 and Table 2, for one sentence; gates stored as i, f, c, o and, of a gated skip, g."""
+    """Wu et al. 2016, Eqs 9-15 and Table 2, for one sentence. Gates are stored as i, f, c, o, and a gated skip's g."""
     n = recurrent.shape[0]
     h, c, states = np.zeros(n), np.zeros(n), []
     for t, x_t in enumerate(x):
@@ -146,7 +146,7 @@ def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
 
 
 def skip_bilstm(x, lengths, weights, skip, distance=2, interleave=False, gate_inputs="below", project_input=False):
-    """Two stacks of their own, or interleaved; k is the direction's own output ``distance`` layers below."""
+    """Two stacks of their own, or interleaved. Skips: k is the direction's own output ``distance`` layers below."""
     weights = [w.astype(np.float64) for w in weights]
     inputs = [weights.pop(-2), weights.pop(-1)] if project_input else None
     n = weights[1].shape[0]

@@ -6,7 +6,7 @@ from tests.reference import sigmoid
 
 
 def pool(x, lengths, mode, num_directions=1, weights=()):
-    """Pooling one sentence at a time over its real steps; an empty one gives zeros."""
+    """Pooling one sentence at a time over its real steps. An empty one gives zeros."""
     if mode == "last_mean_max":
         parts = [pool(x, lengths, part, num_directions) for part in ("last", "mean", "max")]
         return np.concatenate(parts, axis=1)
@@ -85,7 +85,7 @@ def softmax(x):
 
 
 def dynamic_interaction(lower, top, lengths, weights, mode, iterations, constant=False):
-    """Algorithm 1 of Xie et al. 2019, one sentence and one lower layer at a time; returns w and, by layer, c and v.
+    """Algorithm 1 of Xie et al. 2019, one sentence and one lower layer at a time. Returns w and, by layer, c and v.
 
     Weights: W_j and b_j side by side for all layers, then each P_j.
     """

@@ -25,7 +25,7 @@ PATIENCE = 30  # seconds that a test waits for what must happen
 
 @dataclass
 class Classifier:
-    """Says whether a text has an even or odd length; the text "bad" makes it fail, and ``gate`` stops it."""
+    """A model of even and odd lengths. The text "bad" makes it fail, and ``gate`` stops it."""
 
     task = "classification"
     model = "dc_bilstm"
@@ -90,7 +90,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Running:
-    """A running server; ``ask`` sends one request on a connection of its own."""
+    """A running server. ``ask`` sends one request on a connection of its own."""
 
     port: int
 
@@ -105,7 +105,7 @@ class Running:
             return Answer(answer.status, answer.headers, answer.read())
 
     def metric(self, name: str) -> float:
-        """Return the sum of a metric over its labels; ``name`` may end in some of them."""
+        """Return the sum of a metric over its labels. ``name`` may end in some of them."""
         lines = self.ask("/metrics").body.decode().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 

@@ -81,7 +81,7 @@ def leave_runs(folder, score=0.5):
 
 
 def leave_trials(monkeypatch):
-    """Made-up trials; a test puts into ``ends`` how a trial's next ones end: None, and all others, go well."""
+    """Make up trials. A test puts the ends of a trial's next runs into ``ends``. None, and all others, go well."""
     make_quick(monkeypatch)
 
     def start(folder, *, test=False, environment=None):

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of adding a model and a task is true: both are added here as it says, and taken away."""
+"""The walkthroughs of CONTRIBUTING.md are true: a model and a task are added here as they say, and taken away."""
 
 import inspect
 import re

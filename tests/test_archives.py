@@ -26,7 +26,7 @@ PUBLISHED = hashlib.sha256(TEXT).hexdigest()
 
 
 def archive(content=TEXT, kind=zipfile.ZIP_DEFLATED, link=False, stated_length=None):
-    """A zip archive with one file; ``stated_length`` is the length that it tells, in place of the right one."""
+    """A zip archive with one file. ``stated_length`` replaces the right length in its entry."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", kind) as file:
         entry = zipfile.ZipInfo("folder/corpus.txt")

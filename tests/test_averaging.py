@@ -11,7 +11,7 @@ from tests.language_windows import perplexity_by_hand, text, tiny, windows
 
 
 class Recorder(keras.callbacks.Callback):
-    """What training sees: weights after every step, all that a resumed run needs and the averages at an epoch's end."""
+    """A record of weights after every step, of all that a resumed run needs and of averages at an epoch's end."""
 
     def __init__(self, stop_after=None):
         super().__init__()

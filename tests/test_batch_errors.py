@@ -1,4 +1,4 @@
-"""What is wrong with a batch job is said in one line, before any work where it can be, and nothing is left behind."""
+"""Errors of a batch job: one line, before any work where it can be, and nothing left behind."""
 
 import gzip
 import json

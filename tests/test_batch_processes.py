@@ -77,7 +77,7 @@ def test_a_worker_that_is_killed_ends_the_run_with_nothing_published(batch_expor
 
 
 def wait_for(condition, seconds=120):
-    """What a condition returns once it is true."""
+    """Wait for a condition and return its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if value := condition():

@@ -14,7 +14,7 @@ from tests.batch_harness import left_in, predict
 
 
 class Bucket(LocalFileSystem):
-    """Addresses such as bucket://out/a, kept as files below ``root``; like an object store, it knows no folders."""
+    """Addresses such as bucket://out/a, kept as files below ``root``. Like an object store, it knows no folders."""
 
     root: Path
     targets: list[str] = []  # noqa: RUF012 - shared by all instances, of which Beam makes many

@@ -21,7 +21,7 @@ def keep(rows):
 
 
 def through(transform, rows):
-    """What comes out of a transform, and the pipeline's metrics by name."""
+    """Return a transform's output, and the pipeline's metrics by name."""
     pipeline = beam.Pipeline(runner=FnApiRunner())
     _ = pipeline | beam.Create(rows) | transform | beam.combiners.ToList() | beam.Map(keep)
     result = pipeline.run()

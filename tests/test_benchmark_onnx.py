@@ -11,7 +11,7 @@ from tests import bundle_harness
 
 @pytest.fixture
 def measurements(monkeypatch):
-    """What was measured, with made-up costs."""
+    """Record the measurements, whose costs are made up."""
     calls = []
 
     def measure(runs, texts, *, repeats):

@@ -56,7 +56,7 @@ def test_the_picture_is_drawn(tmp_path):
 
 
 def made_up(model, corpus):
-    """What ``transfer.run`` returns, of a run that has not been trained."""
+    """Return the result of ``transfer.run`` for a run that has not been trained."""
     metrics = {"test_accuracy": 0.5, "dev_accuracy": 0.6, "train_texts": len(corpus.train), "best_epoch": 2}
     config = {"model": model, "training": {"vectors": "zoo_600d"}, "versions": {}}
     return {"config": config, "metrics": {**metrics, "seconds": 1.0}}

@@ -1,4 +1,4 @@
-"""What holds for the BiLSTMs and for pooling alone: weights, states, masks, and the arguments they refuse."""
+"""Properties of the BiLSTMs and of pooling alone: weights, states, masks, and the arguments they refuse."""
 
 import keras
 import numpy as np

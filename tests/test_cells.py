@@ -65,7 +65,7 @@ SHAPES = writing.Shapes(
 
 
 def output(content, form, *, input_form="csv", label="=up", **options):
-    """What is written of an input whose every text gets the same label."""
+    """Return the written form of an input whose every text gets the same label."""
     source = records.read_records(io.BufferedReader(io.BytesIO(content.encode())), "in", records.Options(input_form))
     target = io.StringIO()
 

@@ -1,4 +1,4 @@
-"""What a chief answers: nothing to strangers, no request that no worker makes, and its errors to its workers."""
+"""Answers of a chief: nothing to strangers, no request that no worker makes, and its errors to its workers."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What train, tune and list say: each option in one line, whatever the model."""
+"""The help of train, tune and list: each option in one line, whatever the model."""
 
 import re
 

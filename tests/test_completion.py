@@ -44,7 +44,7 @@ assert "keras" not in sys.modules
 
 @pytest.fixture(scope="module")
 def completions(tmp_path_factory):
-    """What is offered behind each line."""
+    """Return the completions of each line."""
     folder = tmp_path_factory.mktemp("completion")
     for name in ("mine.csv", "dc_file"):
         (folder / name).write_text("")

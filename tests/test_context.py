@@ -43,7 +43,7 @@ def made_encoder(task, folder, table=None, **arguments):
 
 @pytest.fixture(scope="module", params=TASKS)
 def trained(request, tmp_path_factory):
-    """A task, an encoder and its folder, and a model trained with it and its folder; no test changes them."""
+    """A task, an encoder and its folder, and a model trained with it and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("context")
     encoder = made_encoder(request.param, folder / "encoder")
     bundle = train(folder / "run", request.param, context=str(folder / "encoder"), epochs=2)

@@ -43,7 +43,7 @@ def made_trec(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A loopback server in TREC's place, an empty cache and no data folder; yields the folder that is served."""
+    """A loopback server in TREC's place, an empty cache and no data folder. Yields the served folder."""
     served = tmp_path / "home"
     served.mkdir()
     for filename, lines in (("train_5500.label", TRAIN_LINES), ("TREC_10.label", TEST_LINES)):

@@ -1,4 +1,4 @@
-"""Damaged, lost or foreign files of a sweep: read from their backups, or named; never taken for results."""
+"""Damaged, lost or foreign files of a sweep: read from their backups, or named. They are never taken for results."""
 
 import json
 import re

@@ -28,7 +28,7 @@ def places(value, path=()):
 
 
 def with_value(value, path, text):
-    """The JSON of a value with a text in one place; None leaves the place out."""
+    """The JSON of a value with a text in one place. None leaves the place out."""
     if not path:
         return text
     if isinstance(value, dict):
@@ -55,7 +55,7 @@ def changes(folder, number, names=("config.json", "labels.json", "metrics.json")
 
 
 def refused(load, folder, kind, name):
-    """Whether a folder is refused, which must be with one line that names the file."""
+    """Return True for a refused folder, whose error must be one line that names the file."""
     message = ""
     try:
         load(folder)

@@ -1,4 +1,4 @@
-"""What --dataset takes, and what is said if it is missing or wrong."""
+"""Values of --dataset, and the errors for a missing or wrong one."""
 
 import json
 

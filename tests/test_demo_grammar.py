@@ -56,7 +56,7 @@ def is_plural(noun):
 
 
 def noun_phrase(words, start):
-    """Where its noun is, and where it ends."""
+    """Return the places of its noun and its end."""
     if words[start] in NAMES:
         return start, start + 1
     assert words[start] in DETERMINERS, words
@@ -69,7 +69,7 @@ def noun_phrase(words, start):
 
 
 def subject(words, start, pairs):
-    """Where its noun is, and where it ends; the (noun, verb) of each of its relative clauses are added to pairs."""
+    """Return the places of its noun and its end. Relative clauses add their (noun, verb) to pairs."""
     noun, end = noun_phrase(words, start)
     while words[end] in PREPOSITIONS or (words[end] == "and" and words[end + 1] in PREPOSITIONS):
         _, end = noun_phrase(words, end + 1 + (words[end] == "and"))
@@ -86,7 +86,7 @@ def subject(words, start, pairs):
 
 
 def subjects_and_verbs(words):
-    """The (noun, verb) of the first clause and of the relative clauses in it; nothing where it has no such subject."""
+    """The (noun, verb) of the first clause and of the relative clauses in it. Nothing where it has no such subject."""
     start = 1 if words[0] in {"if", "either", '"', *CONJUNCTIONS} else 0
     pairs = []
     if words[start] in DETERMINERS:
@@ -120,7 +120,7 @@ def gender(noun):
 
 
 def referring_words(words):
-    """The first subject and the words that look back to it; nothing where a second subject could be meant."""
+    """The first subject and the words that look back to it. Nothing where a second subject could be meant."""
     start = 1 if words[0] in {"if", "neither", *CONJUNCTIONS} else 0
     second_subject = '"' in words or ("then" in words and words[words.index("then") + 1] in DETERMINERS)
     if second_subject or words[start] not in DETERMINERS:
@@ -139,7 +139,7 @@ def share_above(distances, limit):
 
 
 def pair_distances(words, opening, closing):
-    """How far each opening is from the closing that it waits for; fails where one of the two is missing."""
+    """Return the distance of each opening from its closing. Fails where one of the two is missing."""
     places = [i for i, word in enumerate(words) if word in (opening, closing)]
     assert [words[i] for i in places] == [opening, closing] * (len(places) // 2), words
     return [second - first for first, second in zip(places[::2], places[1::2], strict=True)]

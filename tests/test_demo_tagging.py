@@ -97,7 +97,7 @@ def readings(table, tokens):
     """Every row of tags that a table's grammar can derive for the tokens: all that fits is followed, nothing drawn."""
 
     def is_written(word, place):
-        """Whether a word is the token, which a first capital or the vowel behind "a" may have changed."""
+        """Return True if a word is the token, which a first capital or the vowel behind "a" may have changed."""
         token = tokens[place] if place < len(tokens) else None
         return token == word or (place == 0 and token == word[0].upper() + word[1:]) or (token, word) == ("an", "a")
 

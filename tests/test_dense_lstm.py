@@ -77,7 +77,7 @@ def test_all_layers_are_returned_without_dropout_and_stand_in_the_dense_output()
 
 
 def input_mask(**options):
-    """What dropout leaves of an input of ones, from the dense output's first columns: 0, or 1 / (1 - rate)."""
+    """Return a dropped input of ones, from the dense output's first columns: 0, or 1 / (1 - rate)."""
     layer = layers.DenseLSTM(2, 4, dropout=0.5, seed=1, **options)
     features = np.asarray(layer(ones(64), training=True))[:, :, :6]
     assert set(np.unique(features)) == {0.0, 2.0}

@@ -21,7 +21,7 @@ def clients():
 
 @contextlib.contextmanager
 def stopped(**settings):
-    """A server whose only worker is stopped in its first batch, the text "first"; the gate lets it go on."""
+    """A server whose only worker is stopped in its first batch, the text "first". The gate lets it go on."""
     model = Classifier()
     model.gate.clear()
     with running(model, **settings) as server, ThreadPoolExecutor(1) as pool:

@@ -44,7 +44,7 @@ runpy.run_module("dense_lstm_zoo_runtime.serve", run_name="__main__")
 
 @contextlib.contextmanager
 def process(export, *arguments, run=("-m", "dense_lstm_zoo_runtime.serve")):
-    """The server as a process of its own; what it wrote is asserted by the test, through its ``stderr``."""
+    """Run the server as a process. Yields it, its client and the lines of its ``stderr``."""
     command = [sys.executable, "-W", "error", *run, f"--model={export}", "--port=0", *arguments]
     with subprocess.Popen(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True) as started:
         try:

@@ -39,7 +39,7 @@ def shortened(corpus):
 
 @pytest.fixture
 def workplace(run, tmp_path, monkeypatch):
-    """A folder with the files and the bundle that the pages read; everything that they write lands there."""
+    """A folder with the files and the bundle that the pages read. Everything that they write lands there."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(run[1], tmp_path / "runs" / "mine")
     reviews, tagged = zoo.load_corpus("demo").train, zoo.load_corpus("demo", task="tagging").train

@@ -47,7 +47,7 @@ def server(monkeypatch):
 
 
 def at_once(scripts, server, sha256, folder):
-    """Run scripts in processes that begin together; return what they said on stderr."""
+    """Run scripts in processes that begin together. Return their texts on stderr."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
     environment.pop("DENSE_LSTM_ZOO_DATA", None)
     with contextlib.ExitStack() as stack:

@@ -271,7 +271,7 @@ def test_a_copy_for_an_export_recomputes_nothing_so_its_gradient_can_be_saved():
     with_remat, plain = (bundle("dc_bilstm", num_dense_layers=2, remat=remat) for remat in (True, False))
 
     def recomputations(model):
-        """How many gradients of a model's graph are functions of Python, which no SavedModel holds."""
+        """Count the gradients of a model's graph that are functions of Python, which no SavedModel holds."""
         ids = tf.TensorSpec((None, None), tf.int32)
         graph = tf.function(lambda ids: model(ids, training=True)).get_concrete_function(ids).graph
         kinds = (op.node_def.attr["_gradient_op_type"].s for op in graph.get_operations())

@@ -117,7 +117,7 @@ def test_what_another_process_writes_now_is_not_swept(tmp_path, kind):
 
 
 def test_a_replacement_that_was_killed_between_two_renames_is_undone(tmp_path):
-    """Where the system cannot swap two names there is a moment without either."""
+    """A system that cannot swap two names has a moment without either."""
     write(tmp_path / "run", "old")
     (tmp_path / "run").rename(tmp_path / ".run.0123abcd.old.dense-lstm-zoo")
     (tmp_path / ".run.0123abcd.dense-lstm-zoo").mkdir()

@@ -1,4 +1,4 @@
-"""What a first answer leaves out: an optimiser, random weights that are overwritten, traces and compiled programs."""
+"""The work that a first answer saves: an optimiser, random weights to be overwritten, traces, compiled programs."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def graphs(monkeypatch):
 
 @pytest.fixture
 def bundles(monkeypatch, graphs):
-    """The bundles that commands load; the graphs that loading makes are forgotten."""
+    """The bundles that commands load. The graphs that loading makes are forgotten."""
     all_bundles, load = [], zoo.load
 
     def spy(*arguments, **options):

@@ -38,7 +38,7 @@ class Watch(keras.callbacks.Callback):
 
     @property
     def layers(self):
-        """Which layers of a bilstm each epoch has changed."""
+        """Return the layers of a bilstm that each epoch has changed."""
         return [[x for x in LAYERS if any(path.startswith(x) for path in changed)] for changed in self.changed]
 
 

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 def run(capsys, *arguments):
-    """Run a command; what it wrote on both streams, which is checked."""
+    """Run a command, check both of its streams and return them with its status."""
     status = main([str(argument) for argument in arguments])
     streams = capsys.readouterr()
     assert not UNSAFE.search((streams.out + streams.err).replace("\t", ""))
@@ -123,7 +123,7 @@ MARKS = (
 
 
 def parts_of(page):
-    """What a Markdown reader makes of a page: headings, and what must not come from a stranger."""
+    """Return a page as a Markdown reader sees it: headings, and the parts that no stranger may add."""
     reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     tokens = [inner for token in reader.parse(page) for inner in (token, *(token.children or ()))]
     kinds = [token.type for token in tokens]

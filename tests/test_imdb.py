@@ -229,7 +229,7 @@ def test_a_damaged_archive_is_refused_and_nothing_is_written(small, monkeypatch)
 
 @pytest.fixture
 def home(small, monkeypatch):
-    """A loopback server in the archive's place; yields the folder that is served."""
+    """A loopback server in the archive's place. Yields the served folder."""
     served = small / "home"
     served.mkdir()
     pack(served / "aclImdb_v1.tar.gz")

@@ -46,7 +46,7 @@ def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path
 
 
 def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
-    """Every rename is the last one of some process; the next writer then finds the old content or the new, whole."""
+    """Every rename is the last one of some process. The next writer then finds the old content or the new, whole."""
     monkeypatch.setattr(in_place, "is_needed", lambda folder: folder.name == "run")
     rename, states = Path.rename, []
 

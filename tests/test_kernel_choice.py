@@ -1,4 +1,4 @@
-"""Which kernel of the time loop runs, what is said of it, and what becomes of one that cannot run here."""
+"""The choice of the time loop's kernel, its description, and the replacement of one that cannot run here."""
 
 import re
 

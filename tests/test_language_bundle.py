@@ -31,7 +31,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A bundle and its folder; no test changes them."""
+    """A bundle and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("runs") / "language"
     return train(folder), folder
 

@@ -68,7 +68,7 @@ def final_states(bundle, words):
 
 
 def pooled(run, text, name):
-    """What a pooling of the run's model gives for a text."""
+    """Return the output of a pooling of the run's model for a text."""
     ids = run.job.words.vocabulary.text_to_ids().encode([text])[0]
     layer = run.model.get_layer(name)
     return np.asarray(keras.Model(run.model.input, layer.output)(np.array([ids])))[0]

@@ -1,4 +1,4 @@
-"""Learning rates by layer: the steps of an Adam with a smaller rate, for each weight its own; the order of layers."""
+"""Learning rates by layer: the steps of an Adam with a smaller rate for each weight, and the order of layers."""
 
 import keras
 import numpy as np

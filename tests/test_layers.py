@@ -1,4 +1,4 @@
-"""What holds for every layer: values, padding, masks, gradients, configs, shapes, half precision, saving."""
+"""Properties of every layer: values, padding, masks, gradients, configs, shapes, half precision, saving."""
 
 import json
 import subprocess

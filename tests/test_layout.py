@@ -41,7 +41,7 @@ ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__", "dense_lstm_zoo.keras_
 
 
 def imported(module: str, anywhere: bool = True) -> set[str]:
-    """The package's modules that a module imports, wherever in its text; a name that is none is its package's."""
+    """The package's modules that a module imports, wherever in its text. Another name is its package's."""
     modules = set()
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     for node in ast.walk(tree) if anywhere else tree.body:
@@ -81,7 +81,7 @@ def test_imports_point_downwards():
 
 
 def task_names(module: str) -> set[str]:
-    """Return the names of tasks, of their folders and classes in a module's code; its docstrings may name them."""
+    """Return the names of tasks, of their folders and classes in a module's code. Its docstrings may name them."""
     names = [*tasks.names(), *(rf"dense_lstm_zoo\.{folder}" for folder in TASKS)]
     names += [name for task in tasks.every() for name in (task.job, task.bundle)]
     pattern = re.compile(rf"\b({'|'.join(names)})\b")

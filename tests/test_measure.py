@@ -1,4 +1,4 @@
-"""What trained models cost: right statistics, fresh processes and their ends; those with TensorFlow are slow."""
+"""The costs of trained models: right statistics, fresh processes and their ends. Those with TensorFlow are slow."""
 
 import csv
 import shutil

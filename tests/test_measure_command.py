@@ -16,7 +16,7 @@ from dense_lstm_zoo.measuring import folders, measure, process, rows
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Replace the processes: what each folder's would answer, by name; others make the test fail."""
+    """Replace the processes by the answer of each folder's, by name. Others make the test fail."""
     by_name: dict = {}
 
     def answer(timeout, path, **request):

@@ -14,7 +14,7 @@ from tests import model_harness, training_harness
 
 
 def alive():
-    """How many objects of the large kinds live, by kind."""
+    """Count the living objects of the large kinds, by kind."""
     gc.collect()
     kinds = (Bundle, keras.Model, keras.Variable, keras.optimizers.Optimizer, tf.Graph)
     counts = collections.Counter()

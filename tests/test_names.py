@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("dense_lstm_zoo", "dense_lstm_zoo_runtime", "benchmarks", "deploy", "presets", "tuning")
+FOLDERS = ("dense_lstm_zoo", "dense_lstm_zoo_runtime", "benchmarks", "deploy", "presets", "tests", "tuning")
 # They say that something happened, and not what is there.
 PARTICIPLES = {"asked", "counted", "done", "found", "given", "gone", "got", "held", "kept", "known", "made", "meant"}
 PARTICIPLES |= {"said", "seen", "told", "wanted"}
@@ -22,7 +22,7 @@ def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
 
 
 def names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """What a module's author named, with its line: variables, attributes, parameters, functions and classes."""
+    """Yield a module's own names with their lines: variables, attributes, parameters, functions and classes."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):

@@ -1,4 +1,4 @@
-"""What a notebook shows: cards, tables and shaded words, with every text escaped."""
+"""Views of a notebook: cards, tables and shaded words, with every text escaped."""
 
 import html.parser
 import re
@@ -18,7 +18,7 @@ EVIL = "<script>alert('x')</script> & \"q\" \x1b[31m"
 
 
 class Page(html.parser.HTMLParser):
-    """The tags and the text of a page, as a browser reads them; every tag must be closed."""
+    """The tags and the text of a page, as a browser reads them. Every tag must be closed."""
 
     def __init__(self, text):
         super().__init__()

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 
 
 def outputs_of(cell):
-    """What a cell shows: kind, words with a # for each number, the numbers; streams that were cut are joined."""
+    """Return a cell's outputs: kind, words with a # for each number, the numbers. Streams in pieces are joined."""
     outputs = []
     for output in cell.get("outputs", []):
         if output.get("name") == "stderr":
@@ -31,7 +31,7 @@ def outputs_of(cell):
 
 
 def close(ours, theirs):
-    """Whether two numbers are the same to a reader: equal integers, shares to 0.03, other decimals to a tenth.
+    """Compare two numbers as a reader does: equal integers, shares to 0.03, other decimals to a tenth.
 
     Seeds make two runs on one machine equal to the bit. Another processor rounds otherwise, and training amplifies it.
     """
@@ -49,7 +49,7 @@ def size(picture):
 
 
 def form(text, data):
-    """How much there is, whatever it says: rows and cells of a table, else lines."""
+    """Return the size of an output: rows and cells of a table, else lines."""
     table = data.get("text/html", "")
     return [table.count(tag) for tag in ("<tr", "<th", "<td")] if table else text.count("\n")
 

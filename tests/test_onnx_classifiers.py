@@ -34,13 +34,13 @@ def shared(case: harness.Case) -> onnx.ModelProto:
 
 
 def fed(model: keras.Model, token_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """What a classifier takes, by name."""
+    """A classifier's inputs, by name."""
     inputs = harness.inputs(model, token_ids)
     return inputs if isinstance(inputs, dict) else {"token_ids": inputs}
 
 
 def in_keras(model: keras.Model, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """What the Keras model says."""
+    """The outputs of the Keras model."""
     with harness.running(model, "native"):
         return np.asarray(model(inputs if len(inputs) > 1 else inputs["token_ids"]))
 

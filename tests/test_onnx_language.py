@@ -50,7 +50,7 @@ def session(path):
 
 
 def run(model, ids, states):
-    """What a graph makes of ids and states: log probabilities, the next states."""
+    """Return a graph's outputs for ids and states: log probabilities, the next states."""
     names = [tensor.name for tensor in model.get_inputs()]
     outputs = model.run(None, dict(zip(names, [ids, *states], strict=True)))
     return outputs[0], outputs[1:]

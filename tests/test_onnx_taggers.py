@@ -1,4 +1,4 @@
-"""Taggers as ONNX graphs: the same tags and probabilities as the bundles, in ONNX Runtime; the CRF by brute force."""
+"""Taggers as ONNX graphs: the bundles' tags and probabilities, in ONNX Runtime, and the CRF by brute force."""
 
 import functools
 import itertools
@@ -33,7 +33,7 @@ BATCHES = [((6, 4, 3, 1, 0), 6), ((3, 5, 0), 11), ((1,), 1), ((0,), 1), ((500, 1
 
 @functools.cache
 def random_bundle(case, dtype=None):
-    """A bundle whose weights are large enough for anything to show; no test changes it."""
+    """A bundle whose weights are large enough for anything to show. No test changes it."""
     new_bundle = bundle_harness.bundle(case.name, **dict(case.options), kernel="native", dtype=dtype)
     rng = np.random.default_rng(7)
     new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
@@ -55,7 +55,7 @@ def only_graph(bundle, **options):
 
 
 def fed(bundle, lengths, time):
-    """What the bundle's network takes, for rows of these lengths."""
+    """Inputs of the bundle's network, for rows of these lengths."""
     all_ids = model_harness.given_lengths(lengths, time)
     ids = np.where(all_ids > 0, 1 + all_ids % (bundle.vocabulary.size - 1), 0).astype(np.int32)
     return model_harness.features(ids, list(bundle.tokens_to_ids.signature))

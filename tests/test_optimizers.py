@@ -1,4 +1,4 @@
-"""What holds for each of the project's optimisers: it is saved with a model, and leaves strategies to Keras."""
+"""Properties of each of the project's optimisers: it is saved with a model, and leaves strategies to Keras."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is published: one version, a page for the index, licences of data and models, and wheels that work."""
+"""Distributions: one version, a page for the index, licences of data and models, and wheels that work."""
 
 import json
 import os
@@ -35,7 +35,7 @@ NOT_SHIPPED = ("tests", "benchmarks", "tuning", "notebooks", "deploy", "results"
 
 @pytest.fixture
 def declared(monkeypatch):
-    """What setup.py passes to setuptools."""
+    """Return the arguments that setup.py passes to setuptools."""
     arguments = {}
     monkeypatch.setattr(setuptools, "setup", lambda **options: arguments.update(options))
     monkeypatch.chdir(pages.ROOT)

@@ -88,7 +88,7 @@ def test_the_figures_of_tables_are_those_that_the_papers_print():
 
 
 def planned(name):
-    """What each row trains, by its name: the model and its arguments, as the grid's trials get them."""
+    """Return each row's model and arguments, by its name, as the grid's trials get them."""
     table = load(name)
     sweep = table.sweep(table.dataset)
     ((axis, values),) = sweep.space.items()

@@ -1,4 +1,4 @@
-"""The command that builds a preset, on the demo corpora; and what the distribution may weigh."""
+"""The command that builds a preset, on the demo corpora, and the size limit of the distribution."""
 
 import dataclasses
 import json

@@ -140,7 +140,7 @@ def test_a_file_a_label_reads_latin_1_and_joins_crs_negations(tmp_path):
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    """A loopback home of SST's archive, an empty cache and no data folder; yields a function that makes the archive."""
+    """A loopback home of SST's archive, an empty cache and no data folder. Yields a function that makes the archive."""
     served = tmp_path / "home"
     served.mkdir()
     monkeypatch.setenv("no_proxy", "127.0.0.1")

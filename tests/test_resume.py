@@ -197,7 +197,7 @@ train(Path(sys.argv[1]), epochs=4, progress=True)
 
 @pytest.mark.slow
 def test_kill_9_at_random_moments_ends_with_the_same_weights(uninterrupted, tmp_path):
-    """The kills are real; each new process goes on where the last one was killed, or begins again."""
+    """The kills are real. Each new process goes on where the last one was killed, or begins again."""
     moments, killed, started = random.Random(int(os.environ.get("KILL_SEED", "1"))), 0, time.time()
     while not (tmp_path / "run").exists():
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Where a run writes: volumes, links, folders deleted during a run, and what kills leave behind."""
+"""Folders of runs: volumes, links, folders deleted during a run, and the traces of kills."""
 
 import itertools
 import json
@@ -173,7 +173,7 @@ def test_a_run_with_a_name_that_no_folder_can_have_is_refused_before_any_work(tm
 
 @pytest.mark.slow
 def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
-    """What a kill leaves half moved is finished or undone by the next call that names the folder."""
+    """The next call that names the folder finishes or undoes a move that a kill broke off."""
     bundle, folder = run
     expected = bundle.predict(["The soup was bland."])
     moments = random.Random(2)

@@ -1,4 +1,4 @@
-"""What is not an export, or a damaged one, is refused before anything is loaded, in one line that says what to do."""
+"""Folders that are not exports, or damaged ones, are refused before any loading, in one line that says what to do."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from tests.preset_harness import OTHERS_LAST, TABLE, with_vectors, write_table
 
 @pytest.fixture(scope="module")
 def shared_export(tmp_path_factory):
-    """Exports of three tasks, and of one with shared words beside its table; no test changes them."""
+    """Exports of three tasks, and of one with shared words beside its table. No test changes them."""
     folder = tmp_path_factory.mktemp("made")
     wide = {"stacked_lstm_lm": {"units": 40}}  # wide enough for a file of weights
     for name in ("bilstm", "bilstm_tagger", "stacked_lstm_lm"):

@@ -1,4 +1,4 @@
-"""A graph that fails on a text, as a stranger's may, is told in one line; the server answers other requests."""
+"""A graph that fails on a text, as a stranger's may, is told in one line. The server answers other requests."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What an export brings for TF Serving: requests that warm it up, pages, rows that a server may batch, many threads."""
+"""Parts of an export for TF Serving: requests that warm it up, pages, rows that a server may batch, many threads."""
 
 import ast
 import concurrent.futures
@@ -59,7 +59,7 @@ def tables(text):
 
 
 def batching(text):
-    """What a page says of each signature: whether a server may batch it."""
+    """Return a page's word on each signature: may a server batch it?"""
     return {row[0]: row[3] for row in tables(text)[0][1:]}
 
 
@@ -121,7 +121,7 @@ def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
 
 
 def close(actual, expected):
-    """Whether a value is what the page tells of it, rounded and perhaps cut."""
+    """Compare a value with the page's, which is rounded and perhaps cut."""
     if isinstance(expected, dict):
         return actual.keys() == expected.keys() and all(close(actual[key], expected[key]) for key in expected)
     if isinstance(expected, list):
@@ -189,7 +189,7 @@ def parts(session, signature, requests):
 
 
 def same(alone, together):
-    """Whether outputs agree, but for the padding that stands behind each row's length."""
+    """Compare outputs, but for the padding that stands behind each row's length."""
     assert alone.keys() == together.keys()
     for key, value in alone.items():
         other = together[key]
@@ -238,7 +238,7 @@ def test_what_a_server_must_not_batch_has_other_rows_than_texts(exports):
 
 
 def expected_of(trained, texts):
-    """What a bundle answers, by the names of its export's outputs."""
+    """Return a bundle's answers, by the names of its export's outputs."""
     if trained.task.name == "classification":
         answers = trained.predict(texts)
         return {"probabilities": [[p.probabilities[label] for label in trained.labels] for p in answers]}

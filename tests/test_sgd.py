@@ -11,7 +11,7 @@ RATE = 0.5
 
 
 def run(optimizer, steps, tables=True):
-    """Weights and states after steps on a table and a matrix; with ``tables=False`` a table's gradient is rows."""
+    """Weights and states after steps on a table and a matrix. With ``tables=False`` a table's gradient is rows."""
     rng = np.random.default_rng(0)
     table, matrix = (keras.Variable(rng.normal(size=shape).astype(np.float32)) for shape in ((5, 3), (4, 2)))
     optimizer.build([table, matrix])

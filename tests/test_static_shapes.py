@@ -71,7 +71,7 @@ def functional(recurrent):
 
 
 def check(make_model, recurrent):
-    """Fit, predict and evaluate; the oracle is an eager call, whose tensors always have their shapes."""
+    """Fit, predict and evaluate. The oracle is an eager call, whose tensors always have their shapes."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(BATCH, TIME, FEATURES)).astype("float32"), rng.normal(size=(BATCH, 1)).astype("float32")
     model = make_model(recurrent)

@@ -117,8 +117,8 @@ def test_the_server_runs_with_closed_output(tmp_path):
 HOSTILE = "\x1b]0;owned\x07\x9b31m\u202egnp\u2066"
 
 
-def was_coloured(text):
-    """What must not reach a terminal."""
+def unsafe_characters(text):
+    """Return the characters of a text that must not reach a terminal."""
     return [char for char in text if char in HOSTILE and not char.isalnum() and char not in "];"]
 
 
@@ -140,7 +140,7 @@ def test_messages_of_any_library_reach_the_terminal_without_control_characters(m
     streams.open_streams()  # again, as a second command in one process
     print(f"\\ {HOSTILE}", file=sys.stderr)
     text = raw.getvalue().decode()
-    assert not was_coloured(text)
+    assert not unsafe_characters(text)
     assert text.startswith("a \\x1b]0;owned\\x07\\x9b31m\\u202egnp\\u2066\n\r")
     assert text.count("\\x1b]0;owned") == 5
     assert "\\\\x1b" not in text  # nothing is escaped twice
@@ -155,6 +155,6 @@ def test_data_on_a_terminal_loses_control_characters_and_in_a_file_it_does_not()
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
         streams.for_reading(stream).write(f"a\t{HOSTILE}\n")
-    assert not was_coloured(terminal.getvalue())
+    assert not unsafe_characters(terminal.getvalue())
     assert terminal.getvalue().endswith("\n")
     assert file.getvalue() == f"a\t{HOSTILE}\n"

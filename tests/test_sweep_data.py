@@ -20,7 +20,7 @@ ROWS = [{"text": f"{word} film {number}", "label": word} for word in ("good", "b
 
 @pytest.fixture
 def sweep(monkeypatch, tmp_path):
-    """Tune on a file, with made-up trials; return the table of trials."""
+    """Tune on a file, with made-up trials. Return the table of trials."""
     leave_trials(monkeypatch)
     monkeypatch.setattr(sweeps, "_with_data", with_data)
 

@@ -1,4 +1,4 @@
-"""What a sweep searches: the models' default spaces, spaces read from words, widths from a budget."""
+"""Spaces of a sweep: the models' default spaces, spaces read from words, widths from a budget."""
 
 import json
 import re

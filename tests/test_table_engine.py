@@ -1,4 +1,4 @@
-"""The engine of the results tables: one command, resumed or refused, whose rows are merged; most trials are made up."""
+"""The engine of the results tables: one command, resumed or refused, whose rows are merged. Most trials are made up."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ FIRST, SECOND, THIRD = TABLE3.recipes[:3]
 
 @pytest.fixture
 def fake(monkeypatch, tmp_path):
-    """A project of its own under ``tmp_path``, whose trials end at once; the specs in their order."""
+    """A project of its own under ``tmp_path``, whose trials end at once. ``specs`` lists them in order."""
 
     def start(folder, *, test=False, environment=None):
         assert not test  # rows are scored on the test texts where they are trained

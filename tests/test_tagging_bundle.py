@@ -33,7 +33,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="module", params=[False, True], ids=["softmax", "crf"])
 def trained(request, tmp_path_factory):
-    """A bundle and its folder; no test changes them."""
+    """A bundle and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("runs") / "tagger"
     return train(folder, crf=request.param), folder
 

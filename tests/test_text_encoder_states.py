@@ -1,4 +1,4 @@
-"""A text encoder's states are those of its language models, read word by word; and the mixture of layers."""
+"""A text encoder's states are those of its language models, read word by word. Tests of the mixture of layers."""
 
 import keras
 import numpy as np
@@ -69,7 +69,7 @@ def test_one_direction_is_the_forward_language_models():
 
 
 def loops(graph):
-    """How many ops of a graph and its functions run a loop or an LSTM."""
+    """Count the ops of a graph and its functions that run a loop or an LSTM."""
     definition = graph.as_graph_def()
     nodes = [*definition.node, *(node for function in definition.library.function for node in function.node_def)]
     return sum(node.op in ("While", "StatelessWhile", "BlockLSTM", "BlockLSTMGrad") for node in nodes)

@@ -173,7 +173,7 @@ def test_the_command_prints_a_line_of_json_per_text_and_the_state_of_each_versio
 
 @pytest.mark.slow
 def test_rest_needs_nothing_but_the_standard_library(servers):
-    """In a process that can import nothing else; an error of a server that is not there has no traceback."""
+    """The process can import nothing else. An error of a server that is not there has no traceback."""
     command = [sys.executable, "-I", "-S", str(FOLDER / "client.py"), "--model", "trec", "--server"]
     run = subprocess.run([*command, servers[predict_rest], "it"], capture_output=True, text=True)
     assert json.loads(run.stdout)["label"], run.stderr

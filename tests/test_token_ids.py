@@ -13,7 +13,7 @@ WORDS, CHARS = ["the", "cat", "9-99", "\u00e9t\u00e9"], list("theCAT\u00e90")
 
 
 def by_hand(token):
-    """What the ids of a token are, in plain Python."""
+    """Return the ids of a token, in plain Python."""
     folded = re.sub("[0-9]", "9", token.lower())
     chars = [CHARS.index(c) + 2 if c in CHARS else 1 for c in token]
     word = WORDS.index(folded) + 2 if folded in WORDS else 1

@@ -1,4 +1,4 @@
-"""Sweeps: tuners that lose nothing, refusals, reports; trials are simulated (real ones: test_real_sweep.py)."""
+"""Sweeps: tuners that lose nothing, refusals, reports. Trials are simulated (real ones: test_real_sweep.py)."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
 
 @pytest.fixture
 def fake(monkeypatch):
-    """Trials whose score is that of their values: 0.9 - |units - 6| / 10 - dropout / 100; the specs in their order."""
+    """Trials whose score is that of their values: 0.9 - |units - 6| / 10 - dropout / 100. ``specs`` lists them."""
     specs = []
 
     def start(folder, *, test=False, environment=None):

@@ -8,7 +8,7 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabular
 
 @pytest.fixture
 def vectors(tmp_path):
-    """Six words with vectors; 'film' of the training texts has none."""
+    """Six words with vectors. The training texts' 'film' has none."""
     path = tmp_path / "vectors.txt"
     words = ["the", "good", "bad", "never", "n't", "unseen"]
     path.write_text("".join(f"{w} {i}.0 {i}.5\n" for i, w in enumerate(words, start=1)))

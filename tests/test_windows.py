@@ -92,7 +92,7 @@ def test_resuming_in_the_middle_of_an_epoch_goes_on_with_the_window_that_would_h
 
 @keras.saving.register_keras_serializable(package="tests")
 class Bigrams(keras.Model):
-    """The next token given the last; counts how often it is told to start afresh."""
+    """A model of the next token given the last, which counts its fresh starts."""
 
     def __init__(self):
         super().__init__()

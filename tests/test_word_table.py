@@ -14,7 +14,7 @@ WORDS = ["the", "film", "movie", "caf\u00e9", "dull", "nothing", "\u65e5\u672c"]
 
 @pytest.fixture(scope="module")
 def matrix():
-    """Vectors of different lengths; one word has none."""
+    """Vectors of different lengths. One word has none."""
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(len(WORDS), 12)) * np.logspace(-3, 2, len(WORDS))[:, None]
     vectors[2] = 5 * vectors[1] + 1e-4 * rng.normal(size=12)  # movie is next to film

@@ -9,7 +9,7 @@ from tests.bundle_harness import bundle
 
 
 def language_model(direction="forward", seed=1, model="dense_lstm_lm", **arguments):
-    """An untrained language model with random weights; all seeds have the same word vectors."""
+    """An untrained language model with random weights. All seeds have the same word vectors."""
     new_bundle = bundle(
         model, **{"num_layers": 2, "units": 4, "embedding_dim": 7, "sampled_softmax": None, **arguments}
     )
@@ -35,7 +35,7 @@ def encoder(**arguments):
 
 
 def with_table(bundles, table, but=("film",)):
-    """Give language models a table's vectors, fixed, for all words but some; return them."""
+    """Give language models a table's vectors, fixed, for all words but some. Return the models."""
     for model in bundles:
         layer = model.network.get_layer("embedding")
         values = layer.embeddings.numpy()
@@ -49,7 +49,7 @@ def with_table(bundles, table, but=("film",)):
 
 
 def same(ours, other):
-    """Whether two encoders are equal in every number."""
+    """Return True for two encoders that are equal in every number."""
     for field in dataclasses.fields(ours):
         if field.name in ("weights", "vectors", "train_texts", "name", "sha256"):
             continue

@@ -1,6 +1,6 @@
 """Make the golden files: inputs, weights and outputs of each layer, step by step from the papers' equations in float64.
 
-Nothing of the package is imported, nor of the tests' other references: NumPy alone. Kernels are [in, out]; gates stand
+Nothing of the package is imported, nor of the tests' other references: NumPy alone. Kernels are [in, out]. Gates stand
 in the order i, f, c, o. Run it from the project's root: ``python -m tests.golden.make``.
 """
 
@@ -26,7 +26,7 @@ def sigmoid(x: Any) -> Any:
 
 
 def lstm(x: Any, kernel: Any, recurrent: Any, bias: Any) -> tuple[Any, Any, Any]:
-    """Run one sentence [T, in] from zeros; return all h, the last h and the last c (Ding et al. 2018, Eqs 2-4)."""
+    """Run one sentence [T, in] from zeros. Return all h, the last h and the last c (Ding et al. 2018, Eqs 2-4)."""
     n = recurrent.shape[0]
     h, c, states = np.zeros(n), np.zeros(n), np.zeros((len(x), n))
     for t in range(len(x)):
@@ -56,7 +56,7 @@ def dense_bilstm(inputs_by_name: Arrays) -> Arrays:
 
 
 def skip_step(z: Any, h: Any, c: Any, k: Any, skip: str, g: Any) -> tuple[Any, Any]:
-    """Return h and c after a step (Wu et al. 2016, Eqs 9-15 and Table 2); z are the four sums."""
+    """Return h and c after a step (Wu et al. 2016, Eqs 9-15 and Table 2). The four sums are z."""
     z_i, z_f, z_s, z_o = np.split(z + np.tile(k, 4) if skip == "gates" else z, 4)
     c = sigmoid(z_f) * c + sigmoid(z_i) * np.tanh(z_s)
     c = c + {"internals": k, "gated_internals": g * k}.get(skip, 0)
@@ -65,7 +65,7 @@ def skip_step(z: Any, h: Any, c: Any, k: Any, skip: str, g: Any) -> tuple[Any, A
 
 
 def skip_sentence(x: Any, k: Any, weights: Arrays, skip: str, gate: Callable[[Any, Any, Any], Any]) -> tuple[Any, Any]:
-    """Return all h and all c of one sentence; ``gate`` makes g of x_t, h_{t-1} and k_t."""
+    """Return all h and all c of one sentence. ``gate`` makes g of x_t, h_{t-1} and k_t."""
     n = weights["U"].shape[0]
     h, c, hs, cs = np.zeros(n), np.zeros(n), [], []
     for x_t, k_t in zip(x, k, strict=True):
@@ -96,7 +96,7 @@ def skip_lstm(arrays: Arrays) -> Arrays:
 
 
 def skip_bilstm(arrays: Arrays) -> Arrays:
-    """Wu et al. 2016, Eq 16: two stacks of four layers; from the third on k is the output of the layer two below."""
+    """Wu et al. 2016, Eq 16: two stacks of four layers. From the third on k is the output of the layer two below."""
     h = np.zeros((BATCH, TIME, 2 * UNITS))
     for b, length in enumerate(arrays["lengths"]):
         for d, (direction, step) in enumerate((("forward", 1), ("backward", -1))):
@@ -131,7 +131,7 @@ def highway_lstm(arrays: Arrays) -> Arrays:
 
 
 def recurrent_highway(arrays: Arrays) -> Arrays:
-    """Zilly et al. 2016 with an output gate; blocks h, t, c, of which the coupled network has 1 - t for the last."""
+    """Zilly et al. 2016 with an output gate. Blocks h, t, c: the coupled network has 1 - t for the last."""
     outputs_by_name = {}
     for name in ("uncoupled", "coupled"):
         outputs_by_name[f"y_{name}"] = outputs = np.zeros((BATCH, TIME, UNITS))
@@ -167,7 +167,7 @@ def dynamic_interaction(arrays: Arrays) -> Arrays:
 
 
 def _route(arrays: Arrays, mode: str, j: int, b: int, n: int, rounds: int) -> tuple[Any, Any, Any]:
-    """Return w, c and v of one layer and sentence; c, and v of positions, are 0 past the length."""
+    """Return w, c and v of one layer and sentence. Past the length c is 0, and so is v of positions."""
     lower, top = arrays[f"U{j}"][b, :n], arrays["Us"][b, :n]
     x = top @ arrays[f"{mode}_W{j}"] + arrays[f"{mode}_b{j}"]
     x = np.maximum(x, 0.2 * x)
@@ -189,7 +189,7 @@ def _route(arrays: Arrays, mode: str, j: int, b: int, n: int, rounds: int) -> tu
 
 
 def dense_lm(arrays: Arrays) -> Arrays:
-    """Godin et al. 2017, Eq 10: every layer and the softmax read [e; h_1; ...]; log p of each word at each step."""
+    """Godin et al. 2017, Eq 10: every layer and the softmax read [e, h_1, ...]. Return log p of each word."""
     outputs_by_name: Arrays = {"log_probabilities": []}
     final: list[list[Any]] = [[] for _ in range(6)]
     for ids in arrays["ids"]:
