@@ -86,8 +86,8 @@ def test_wrong_arguments_are_refused(frame, change, message):
     [
         (("review", None), r"1 row \(row 3\), counted from 0, without a value in 'review'"),
         (("stars", np.nan), r"1 row \(row 3\), counted from 0, without a value in 'stars'"),
-        (("review", " \n"), r"1 row \(row 3\), counted from 0, with nothing in 'review'"),
-        (("stars", ""), "with nothing in 'stars'"),
+        (("review", " \n"), r"1 row \(row 3\), counted from 0, without a value in 'review'"),
+        (("stars", ""), "without a value in 'stars'"),
         (("review", 7), r"'review' must hold strings; row 3, counted from 0, is 7 \(int\)"),
         (("stars", "\ud800"), "lone surrogate"),
     ],
@@ -214,8 +214,11 @@ def test_what_is_no_frame_is_never_shown(frame, tmp_path):
     assert "text 3" not in str(caught.value)
     with pytest.raises(ValueError, match="is for classification, not for tagging"):
         zoo.train("bilstm_tagger", frame, tmp_path / "run")
-    with pytest.raises(ValueError, match=r"received a DataFrame.*to_csv"):
+    with pytest.raises(ValueError, match=r"column of the frame: 'text'"):
         zoo.tune("bilstm", frame, run_dir=tmp_path / "sweep")
+    with pytest.raises(ValueError, match=r"received a Corpus\. Accepted"):
+        zoo.tune("bilstm", zoo.load_corpus("demo"), run_dir=tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()
 
 
 def test_equal_numbers_in_frames_are_one_label(frame):

@@ -14,7 +14,6 @@ TABLE = pd.DataFrame({"text": ["a fine film", "a dull film"], "label": ["up", "d
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (TABLE, r'received a DataFrame with the columns text, label\. Pass one of them: df\["text"\]'),
         ({"text": ["a"], "id": [1]}, r'received a dict with the keys text, id\. Pass one of them: texts\["text"\]'),
         ("a fine film", r"received one string\. Write \['a fine film'\]"),
         (b"a fine film", r"received one string\. Write \[b'a fine film'\]"),

@@ -95,12 +95,27 @@ def test_a_name_that_is_searched_twice_is_refused_and_search_may_be_repeated():
     assert parser().parse_args(words).search == ["units=4", "dropout=0.1"]
 
 
-def test_a_frame_is_refused_with_what_to_do_and_what_to_do_works(sweep, tmp_path):
-    frame = pd.DataFrame(ROWS)
-    with pytest.raises(ValueError, match=r"a DataFrame\..*write a frame .* frame\.to_csv\(path, index=False\)"):
-        zoo.tune("bilstm", frame, tmp_path / "s", progress=False)
+def test_the_texts_of_a_frame_are_written_for_the_trials_and_stay_the_same(sweep, tmp_path):
+    frame = pd.DataFrame(ROWS).rename(columns={"text": "said"})
+    options = {"space": {"units": [4, 6]}, "tuner": "grid", "progress": False, "data": {"text_column": "said"}}
+    with pytest.raises(ValueError, match="Did you mean 'units'"):
+        zoo.tune("bilstm", frame, tmp_path / "s", **{**options, "space": {"unts": [4]}})
     assert not (tmp_path / "s").exists()
-    path = tmp_path / "mine.csv"
-    frame.to_csv(path, index=False)
-    options = {"space": {"units": [4, 6]}, "tuner": "grid", "progress": False}
-    assert len(zoo.tune("bilstm", path, tmp_path / "s", **options).trials) == 2
+    trials = zoo.tune("bilstm", frame, tmp_path / "s", **options).trials
+    assert len(trials) == 2
+    lines = (tmp_path / "s" / "texts" / "train.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == ROWS
+    assert zoo.tune("bilstm", frame, tmp_path / "s", **options).trials.equals(trials)
+    with pytest.raises(ValueError, match=r"holds a sweep on other texts than those of this dataset"):
+        zoo.tune("bilstm", frame[1:], tmp_path / "s", **options)
+    assert (tmp_path / "s" / "texts" / "train.jsonl").read_text().splitlines() == lines
+
+
+def test_a_frame_never_joins_the_sweep_or_the_folder_of_something_else(sweep, write, tmp_path):
+    sweep(write(ROWS, "train.jsonl"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    for folder, error in (("s", ValueError), ("mine", FileExistsError)):
+        with pytest.raises(error):
+            zoo.tune("bilstm", pd.DataFrame(ROWS), tmp_path / folder, space={"units": [4]}, tuner="grid")
+        assert not (tmp_path / folder / "texts").exists()

@@ -19,7 +19,7 @@ from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.corpora.dataset import is_frame
+from dense_lstm_zoo.data.frames import check_frame, column, is_frame, parts_of
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.labels import key
 from dense_lstm_zoo.data.text import to_bytes
@@ -68,20 +68,22 @@ class ClassificationBundle(Bundle):
         """Classify raw texts. Empty texts and unknown words are allowed.
 
         Args:
-            texts: A sequence of strings.
+            texts: A sequence of strings, or a table (see ``Corpus.from_frame``), whose texts are in the column of the
+                training.
 
         Returns:
             One ``Prediction`` per text, in order.
 
         Raises:
-            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None. The message gives its position.
+            TypeError: A single string or a dictionary in place of a sequence, or an item that is not a string, such as
+                None. The message gives its position.
+            ValueError: A table without that column.
         """
         return Answers(self.predict_stream(texts))
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
-        for chunk in checks.text_chunks(texts, _CHUNK):
+        for chunk in self._chunks(texts):
             logits = self._logits(chunk)
             shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
             for text, row, best in zip(chunk, shares, likeliest, strict=True):
@@ -129,7 +131,7 @@ class ClassificationBundle(Bundle):
         The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``.
 
         Args:
-            frame: A pandas DataFrame.
+            frame: A pandas DataFrame, or another table (see ``Corpus.from_frame``), of which a DataFrame is made.
             text: The name of the column with the texts.
             prefix: What the names of the new columns begin with. By default nothing, or ``"predicted_"`` if the frame
                 has one of these columns already.
@@ -143,7 +145,8 @@ class ClassificationBundle(Bundle):
         """
         from dense_lstm_zoo.classification import frames
 
-        texts = frames.column("the frame", frames.check_frame("frame", frame), text)
+        frame = check_frame("frame", frame)
+        texts = column("the frame", frame, text)
         names = [*("label", "probability"), *(f"probability_{label}" for label in self.labels)]
         frames.new_columns(frame, names, prefix)
         logits = self._all_logits(texts)
@@ -211,7 +214,7 @@ class ClassificationBundle(Bundle):
     def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         from dense_lstm_zoo.classification.batches import predict_rows
 
-        for chunk in checks.text_chunks(texts, _CHUNK):
+        for chunk in self._chunks(texts):
             yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
 
     @functools.cached_property
@@ -233,7 +236,7 @@ class ClassificationBundle(Bundle):
         from dense_lstm_zoo.data.batching import predict_by_token
 
         pairs: list[tuple[list[str], np.ndarray]] = []
-        for chunk in checks.text_chunks(texts, _CHUNK):
+        for chunk in self._chunks(texts):
             tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
             states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
             pairs.extend(zip(tokens, states, strict=True))
@@ -255,14 +258,22 @@ class ClassificationBundle(Bundle):
         return predict_rows(self.logits_of, self.text_to_ids.encode(texts))
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
-        chunks = [self._logits(chunk) for chunk in checks.text_chunks(texts, _CHUNK)]
+        chunks = [self._logits(chunk) for chunk in self._chunks(texts)]
         return np.concatenate(chunks) if chunks else np.empty((0, len(self.labels)), np.float32)
+
+    def _chunks(self, texts: Any) -> Iterator[list[str]]:
+        """Yield texts, or those of a table, some at a time."""
+        if is_frame(texts):
+            name = self.config["training"].get("columns", {}).get("text_column", "text")
+            texts = column("the frame", check_frame("texts", texts), name)
+        return checks.text_chunks(texts, _CHUNK)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score the model on labelled texts.
 
         Args:
-            split: Texts with labels, such as ``load_corpus("trec").test``, or a frame with the columns of the training.
+            split: Texts with labels, such as ``load_corpus("trec").test``, or a table with the columns of the training,
+                or a mapping of tables, such as a ``DatasetDict``, whose ``test`` is scored.
             label_names: Names of the split's labels. The default is the bundle's own.
 
         Returns:
@@ -283,8 +294,13 @@ class ClassificationBundle(Bundle):
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
         from dense_lstm_zoo.classification.analysis import analyse
 
-        if is_frame(split):
-            texts, places, label_names = read_labelled(split, self.config["training"].get("columns", {}))
+        if tables := parts_of(split):
+            table = split if is_frame(split) else tables.get("test")
+            if table is None:
+                raise ValueError(
+                    f"The dataset holds no test texts (it holds {', '.join(tables)}); give one of its tables."
+                )
+            texts, places, label_names = read_labelled(table, self.config["training"].get("columns", {}))
             split = Split(texts, places)
         labels, temperature = self._indices(split, label_names), self.temperature
         logits = self._logits(split.texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import operator
 from collections import Counter
 from collections.abc import Sequence
@@ -109,14 +110,16 @@ class Corpus(AnyCorpus):
         test: pd.DataFrame | float | None = None,
         seed: int = 0,
         name: str = "frame",
+        skip_empty: bool = False,
     ) -> Corpus:
-        """Return the rows of pandas' frames as a corpus.
+        """Return the rows of tables as a corpus.
 
-        Labels become strings, without spaces around them: 1 becomes "1", True becomes "True". They are sorted, by
-        value if all of them are integers.
+        Labels become strings, without spaces around them: 1 and 1.0 become "1", True becomes "True". They are sorted,
+        by value if all of them are integers. The integers of a ``ClassLabel`` feature become the names of its classes.
 
         Args:
-            frame: The training texts and their labels.
+            frame: The training texts and their labels: a frame of pandas or polars, a table of pyarrow, a Hugging Face
+                ``Dataset``, or another table that has ``to_pandas`` or ``__arrow_c_stream__``.
             text: The name of the column with the texts.
             label: The name of the column with the labels, in all frames.
             dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
@@ -124,9 +127,10 @@ class Corpus(AnyCorpus):
             test: Likewise. By default there is no test set.
             seed: The same seed holds out the same rows.
             name: The name of the corpus, which bundles record.
+            skip_empty: Whether to leave out rows without a text or a label. A line on standard error counts them.
 
         Raises:
-            TypeError: Anything but a frame.
+            TypeError: Anything but a table.
             ValueError: A column that is not there (with near matches), a text or label that is missing or empty, a text
                 that is not a string, fewer than two labels, a label in dev or test that does not occur in training, or
                 shares that are out of range.
@@ -143,7 +147,7 @@ class Corpus(AnyCorpus):
         if not isinstance(name, str) or not name:
             raise ValueError(f"name must be a string that is not empty; received {name!r}.")
         checks.writable("The name", [name])
-        rows_of_frames = read_frame(frame, text=text, label=label, dev=dev, test=test)
+        rows_of_frames = read_frame(frame, text=text, label=label, dev=dev, test=test, skip_empty=skip_empty)
         splits = {part: Split(*rows) for part, rows in rows_of_frames.parts.items()}
         corpus = cls(
             name, rows_of_frames.label_names, splits["train"], None, splits.get("test"), columns=rows_of_frames.columns
@@ -235,6 +239,16 @@ class Corpus(AnyCorpus):
             dealt += len(members)
         test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
         return dataclasses.replace(self, train=self.train.select(train), dev=None, test=self.train.select(test))
+
+    def json_lines(self) -> dict[str, str]:
+        """Return the parts by name, each as JSON lines of texts and labels, which ``load_corpus`` reads."""
+        parts = {}
+        for part in ("train", "dev", "test"):
+            if (split := getattr(self, part)) is not None:
+                pairs = zip(split.texts, split.labels, strict=True)
+                rows = [json.dumps({"text": text, "label": self.label_names[label]}) for text, label in pairs]
+                parts[part] = "".join(f"{row}\n" for row in rows)
+        return parts
 
     @staticmethod
     def _first(part: Split, number: int) -> Split:

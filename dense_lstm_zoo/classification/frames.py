@@ -1,4 +1,4 @@
-"""Labelled texts in pandas' frames: read as a corpus, and returned with predictions beside them."""
+"""Labelled texts in tables: read as a corpus, and returned with predictions beside them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data.delimited import name_lines
+from dense_lstm_zoo.data.frames import check_frame, column
+from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PREFIX = "predicted_"  # of new columns, where the frame has columns with their names already
+_MOST_EXACT = 1 << 53  # above it, floating-point numbers skip integers
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ def read_frame(
     label: Any,
     dev: pd.DataFrame | float | None = None,
     test: pd.DataFrame | float | None = None,
+    skip_empty: bool = False,
 ) -> Rows:
     """Read and check frames. See ``Corpus.from_frame``."""
     shares = {part: _share(part, value) for part, value in (("dev", dev), ("test", test)) if _is_number(value)}
@@ -50,7 +53,7 @@ def read_frame(
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
     frames = {"train": frame, "dev": dev, "test": test}
     parts = {
-        part: _columns(part, part_frame, text, label)
+        part: _columns(part, part_frame, text, label, skip_empty)
         for part, part_frame in frames.items()
         if part == "train" or (part_frame is not None and part not in shares)
     }
@@ -58,17 +61,17 @@ def read_frame(
     label_names = written.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
-    for part, (_, labels) in parts.items():
-        if strange := [row for row, name in enumerate(labels) if written.key(name) not in names]:
+    for part, (_, labels, rows) in parts.items():
+        if strange := [i for i, name in enumerate(labels) if written.key(name) not in names]:
+            first = labels[strange[0]]
             raise ValueError(
-                f"{part}: {_rows(strange)} with a label that does not occur in the training frame; the first is "
-                f"{labels[strange[0]]!r}.{written.hint(labels[strange[0]], label_names)} Labels there: "
-                f"{', '.join(label_names)}."
+                f"{part}: {_rows(rows[strange])} with a label that does not occur in the training frame; the first is "
+                f"{first!r}.{written.hint(first, label_names)} Labels there: {', '.join(label_names)}."
             )
     index = {name: i for i, name in enumerate(label_names)}
     coded = {
         part: (texts, [index[written.name_of(cell, names)] for cell in labels])
-        for part, (texts, labels) in parts.items()
+        for part, (texts, labels, _) in parts.items()
     }
     has_names = isinstance(text, str) and isinstance(label, str)
     return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if has_names else {})
@@ -81,7 +84,8 @@ def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], li
         frame: The frame.
         columns: ``text_column`` and ``label_column``, where they are not "text" and "label".
     """
-    texts, labels = _columns("test", frame, columns.get("text_column", "text"), columns.get("label_column", "label"))
+    text, label = columns.get("text_column", "text"), columns.get("label_column", "label")
+    texts, labels, _ = _columns("test", frame, text, label, skip_empty=False)
     names = written.unify(labels, "the test frame")
     label_names = written.sorted_labels(names.values())
     return texts, [label_names.index(written.name_of(cell, names)) for cell in labels], label_names
@@ -99,57 +103,55 @@ def _share(part: str, value: Any) -> float:
     return float(value)
 
 
-def check_frame(argument: str, frame: Any) -> pd.DataFrame:
-    """Return ``frame`` as pandas' DataFrame: itself or its ``to_pandas``. Raise ``TypeError`` for anything else."""
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        if not callable(getattr(frame, "to_pandas", None)):
-            raise TypeError(f"{argument} must be a pandas DataFrame; received {type(frame).__name__}.")
-        frame = frame.to_pandas()  # of polars, pyarrow and Hugging Face datasets
-    return frame
-
-
-def column(owner: str, frame: pd.DataFrame, name: Any) -> pd.Series:
-    """Return the one column of that name, else raise ``ValueError`` with near matches."""
-    places = [i for i, other in enumerate(frame.columns) if other == name]
-    if not places:
-        raise checks.unknown_name(f"column of {owner}:", name, map(str, frame.columns))
-    if len(places) > 1:
-        raise ValueError(f"{owner} has {len(places)} columns named {name!r}; rename all but one.")
-    return frame.iloc[:, places[0]]
-
-
-def _columns(part: str, frame: Any, text: Any, label: Any) -> tuple[list[str], list[str]]:
-    """Return the texts of a frame, and its labels as strings."""
+def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> tuple[list[str], list[str], np.ndarray]:
+    """Return the texts of a table, its labels as strings, and the positions of their rows."""
     owner = "the training frame" if part == "train" else f"the {part} frame"
-    frame = check_frame(owner[0].upper() + owner[1:], frame)
+    frame = check_frame(owner[0].upper() + owner[1:], table)
     texts, labels = column(owner, frame, text), column(owner, frame, label)
     if text == label:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")
     if not len(frame):
         raise ValueError(f"{owner[0].upper()}{owner[1:]} has no rows.")
-    for name, series in ((text, texts), (label, labels)):
-        if missing := np.flatnonzero(series.isna()).tolist():
-            raise ValueError(
-                f"{owner}: {_rows(missing)} without a value in {name!r}; remove them (dropna) or fill them in."
-            )
-    strings: list[str] = texts.tolist()
-    for row, value in enumerate(strings):
+    rows = np.arange(len(frame))
+    is_empty = {name: _is_empty(series) for name, series in ((text, texts), (label, labels))}
+    if skip_empty:
+        is_whole = ~np.logical_or(*is_empty.values())
+        texts, labels, rows = texts[is_whole], labels[is_whole], rows[is_whole]
+        if not len(rows):
+            raise ValueError(f"{owner}: no row has both a text and a label.")
+        if not is_whole.all():
+            say(f"{owner}: {_rows(np.flatnonzero(~is_whole))} without text or label; left out.")
+    else:
+        for name, mask in is_empty.items():
+            if mask.any():
+                raise ValueError(
+                    f"{owner}: {_rows(np.flatnonzero(mask))} without a value in {name!r}; fill them in, or leave them "
+                    "out with skip_empty=True."
+                )
+    for row, value in zip(rows.tolist(), texts.tolist(), strict=True):
         if not isinstance(value, str):
             kind = type(value).__name__
             raise ValueError(
                 f"{owner}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
             )
-    names = [str(value).strip() for value in labels.tolist()]
-    for name, cells in ((text, strings), (label, names)):
-        if empty := [row for row, cell in enumerate(cells) if not cell.strip()]:
-            raise ValueError(f"{owner}: {_rows(empty)} with nothing in {name!r}; remove them or fill them in.")
-    return strings, names
+    return texts.tolist(), [str(value).strip() for value in _whole(labels).tolist()], rows
 
 
-def _rows(positions: list[int]) -> str:
-    return f"{name_lines(positions, 'row')}, counted from 0,"
+def _is_empty(series: pd.Series) -> np.ndarray:
+    """Return for each cell of a column whether it is missing, or a string of nothing but white space."""
+    is_blank = [isinstance(cell, str) and not cell.strip() for cell in series.tolist()]
+    return series.isna().to_numpy(dtype=bool) | np.array(is_blank, dtype=bool)
+
+
+def _whole(labels: pd.Series) -> pd.Series:
+    """Return whole numbers as integers, which columns with missing values hold as floating-point numbers."""
+    if labels.dtype.kind != "f" or not ((labels % 1 == 0) & (labels.abs() < _MOST_EXACT)).all():
+        return labels
+    return labels.astype("int64")
+
+
+def _rows(positions: np.ndarray) -> str:
+    return f"{name_lines(positions.tolist(), 'row')}, counted from 0,"
 
 
 def with_predictions(

@@ -13,13 +13,11 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.corpora.names import list_corpora
 from dense_lstm_zoo.corpora.own_files import formats, input_format, read_corpus, read_split
 from dense_lstm_zoo.data import sources
+from dense_lstm_zoo.data.frames import PART_NAMES
 from dense_lstm_zoo.data.sources import Source
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.paths import user_path
-
-# The names of a folder's files, without their endings.
-_PARTS = {"train_file": ("train",), "dev_file": ("dev", "valid", "validation"), "test_file": ("test",)}
 
 
 def as_option(name: str) -> str:
@@ -35,12 +33,6 @@ def as_option(name: str) -> str:
 def as_argument(name: str) -> str:
     """Return how Python spells an argument."""
     return f"{name}="
-
-
-def is_frame(dataset: Any) -> bool:
-    """Return whether a dataset is a frame of pandas, or a table that has ``to_pandas``. None of them is imported."""
-    kind = type(dataset)
-    return callable(getattr(kind, "to_pandas", None)) or (kind.__name__ == "DataFrame" and hasattr(kind, "iloc"))
 
 
 @dataclass(frozen=True)
@@ -249,7 +241,8 @@ def _endings(task: str | None) -> Sequence[str]:
 
 def _in_folder(folder: Path, task: str | None, spelling: Callable[[str], str]) -> dict[str, str]:
     parts: dict[str, str] = {}
-    for part, stems in _PARTS.items():
+    for name, stems in PART_NAMES.items():
+        part = f"{name}_file"
         paths = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0] in stems and path.is_file()]
         if len(paths) > 1:
             names = " and ".join(path.name for path in paths)

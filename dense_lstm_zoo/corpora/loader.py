@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, is_frame, source_of
+from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, source_of
 from dense_lstm_zoo.corpora.names import list_corpora as list_corpora
 from dense_lstm_zoo.data import sources
+from dense_lstm_zoo.data.frames import check_frame, column_names, parts_of
+from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +26,13 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
 
     Args:
         name: One of ``list_corpora()``, or your own file, whose name shows its format (``"mine.csv"``), or a folder
-            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``, or pandas' frame of labelled
-            texts, or a table that has ``to_pandas`` (polars, pyarrow, Hugging Face), with the columns ``text`` and
-            ``label`` or those of ``text_column`` and ``label_column``. See ``Corpus.from_frame`` for more.
+            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``. Or a table of labelled texts
+            in memory (pandas, polars, pyarrow, a Hugging Face ``Dataset``), or a mapping of tables by part, such as a
+            ``DatasetDict``, with the columns ``text`` and ``label`` or those of ``text_column`` and ``label_column``.
+            See ``Corpus.from_frame`` for more.
         task: The corpus's task, such as ``"language_model"``. Needed to choose between the demo corpora.
-        options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
+        options: For tables in memory ``text_column``, ``label_column`` and ``skip_empty``. For your own files the
+            arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
             "auto", "pos", "mrg").
 
@@ -47,7 +51,7 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
         demo: 4,000 train, 500 dev, 1,000 test; 2 labels: negative, positive
     """
     if not isinstance(name, (str, os.PathLike)):
-        return _of_frame(name, task, options)
+        return _of_tables(name, task, options)
     return Dataset.resolve(name, options, task, spelling=as_argument).load()
 
 
@@ -97,27 +101,45 @@ def is_licensed(name: str) -> bool:
     return source is not None and source.locate is not None
 
 
-def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
-    """Return the corpus of a frame, which is never shown in an error: it may be long, and not for everyone's eyes."""
+def as_corpus(dataset: Any, task: str) -> Any:
+    """Return the corpus that a name, a file, a folder or tables in memory stand for. A corpus stays itself."""
+    is_loaded = not isinstance(dataset, (str, os.PathLike)) and parts_of(dataset) is None
+    return dataset if is_loaded else load_corpus(dataset, task)
+
+
+def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> Any:
+    """Return the corpus of tables, which are never shown in an error: they may be long, and not for everyone's eyes."""
     advice = "Corpus.from_frame(frame, text=..., label=...)"
-    if not is_frame(frame):
+    parts = parts_of(dataset)
+    if parts is None:
         raise TypeError(
             "A dataset must be a corpus's name, a file, a folder or a frame of labelled texts; received "
-            f"{type(frame).__name__}. A frame becomes a corpus with {advice}."
+            f"{type(dataset).__name__}. A frame becomes a corpus with {advice}."
         )
+    if "train" not in parts:
+        raise ValueError(f"The dataset holds no training texts (it holds {', '.join(parts)}); name a table 'train'.")
     owner = next(candidate for candidate in tasks.every() if "csv" in candidate.own_files)
     if task not in (None, owner.name):
         raise ValueError(f"A frame of labelled texts is for {owner.name}, not for {task}.")
-    columns = {"text_column": "text", "label_column": "label"}
+    accepted = {"text_column": "text", "label_column": "label", "skip_empty": False}
     for option in options:
-        if option not in columns:
-            raise ValueError(f"{checks.unknown_name('option for a frame:', option, columns)} For more, see {advice}.")
-    text, label = ({**columns, **options}[name] for name in columns)
-    header: Any = frame.column_names if hasattr(frame, "column_names") else getattr(frame, "columns", ())
-    names = [str(column) for column in header]
-    for column in (text, label):
-        if str(column) not in names:
-            raise ValueError(
-                f"{checks.unknown_name('column of the frame:', column, names)} Name the columns with {advice}."
-            )
-    return owner.module("corpus").Corpus.from_frame(frame, text=text, label=label)
+        if option not in accepted:
+            raise ValueError(f"{checks.unknown_name('option for a frame:', option, accepted)} For more, see {advice}.")
+    text, label, skip_empty = ({**accepted, **options}[name] for name in accepted)
+    for name, table in parts.items():
+        names = column_names(table)
+        for column in (text, label):
+            if names and str(column) not in names:
+                place = "the frame" if len(parts) == 1 else f"the {name} frame"
+                raise ValueError(
+                    f"{checks.unknown_name(f'column of {place}:', column, names)} Name the columns with text_column= "
+                    f"and label_column=, or with {advice}."
+                )
+    frames = {name: check_frame(f"The {name} frame", table) for name, table in parts.items()}
+    for name in ("dev", "test"):
+        if name in frames and len(frames[name]) and frames[name][label].isna().all():
+            say(f"the {name} frame has no labels, and is left out.")
+            del frames[name]
+    return owner.module("corpus").Corpus.from_frame(
+        frames["train"], text=text, label=label, dev=frames.get("dev"), test=frames.get("test"), skip_empty=skip_empty
+    )

@@ -174,9 +174,8 @@ def plan(
     accepted = list_corpora(entry.task)
     if not isinstance(dataset, (str, Path, Dataset)):
         raise ValueError(
-            f"Trials run in processes of their own, which read their texts: dataset must be a corpus's name or a file; "
-            f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own; "
-            "write a frame to one with frame.to_csv(path, index=False)."
+            "Trials run in processes of their own, which read their texts: dataset must be a corpus's name, a file or "
+            f"a frame; received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own."
         )
     resolved = Dataset.resolve(dataset, data or {}, entry.task, spelling=as_argument)
     if resolved.name not in accepted:

@@ -12,6 +12,7 @@ from dense_lstm_zoo.storage.json_files import DamagedFileError, read_object
 from dense_lstm_zoo.storage.lock import Lock
 
 SETTINGS = "sweep.json"
+TEXTS = "texts"  # a folder for those of tables in memory
 
 
 def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
@@ -28,9 +29,9 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
         ValueError: The folder holds another sweep, whose differences the message lists, or its ``sweep.json`` is
             damaged.
     """
-    own = {"lock", *(path.name for path in _settings(run_dir))}
+    own = {"lock", TEXTS, *(path.name for path in _settings(run_dir))}
     has_only_settings = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
-    if not has_only_settings and not any(path.is_file() for path in _settings(run_dir)):
+    if not has_only_settings and not is_claimed(run_dir):
         files.check_new_folder(run_dir, can_overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
@@ -57,6 +58,11 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
         lock.release()
         raise
     return lock
+
+
+def is_claimed(run_dir: Path) -> bool:
+    """Return whether a folder is that of a sweep which has begun."""
+    return any(path.is_file() for path in _settings(run_dir))
 
 
 def _has_grown(settings: dict[str, Any], request: dict[str, Any]) -> bool:

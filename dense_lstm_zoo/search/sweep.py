@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -11,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.corpora.dataset import Dataset
+from dense_lstm_zoo.data.frames import parts_of
 from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
+from dense_lstm_zoo.search.written_texts import written_texts
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.streams import unread_output
 
@@ -62,7 +66,7 @@ class TuneResult:
 def tune(
     name: str,
     /,
-    dataset: str | Path | Dataset,
+    dataset: Any,
     run_dir: str | Path,
     *,
     tuner: str = "random",
@@ -91,7 +95,8 @@ def tune(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, or your own file or folder. See ``load_corpus``.
+        dataset: A corpus's name, your own file or folder, or tables in memory (see ``load_corpus``), whose texts are
+            written into the sweep's folder.
         run_dir: The sweep's folder.
         tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
         space: Values by argument: a ``Range``, or a list of choices. None means the task's default.
@@ -108,7 +113,7 @@ def tune(
             the sweep's token, which is in the file ``token`` in the folder. Without a host, only this machine can
             connect. The channel is plain text.
         silence: Seconds after which a silent worker's trial is reassigned.
-        data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
+        data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}`` or ``{"text_column": "review"}``.
         recipe: A recipe, whose settings are fixed unless they are searched.
         progress: Whether to print one line per trial.
         **arguments: Fixed arguments of ``train`` and of the model.
@@ -123,36 +128,41 @@ def tune(
     Example:
         ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
     """
-    sweep = plan(
-        name,
-        dataset,
-        tuner=tuner,
-        space=space,
-        budget=budget,
-        seeds=seeds,
-        folds=folds,
-        seed=seed,
-        epochs=epochs,
-        data=data,
-        recipe=recipe,
-        **arguments,
-    )
-    checks.integer("keep", keep)
-    checks.integer("workers", workers, minimum=0 if oracle else 1)
-    checks.positive("silence", silence)
-    if oracle is not None:
-        from dense_lstm_zoo.search.chief import parse_address
+    run_dir = files.resolved(run_dir)
+    with contextlib.ExitStack() as stack:
+        if not isinstance(dataset, (str, os.PathLike)) and parts_of(dataset) is not None:
+            task = registry.entry(name).task
+            dataset, data = stack.enter_context(written_texts(dataset, data or {}, task, run_dir)), None
+        sweep = plan(
+            name,
+            dataset,
+            tuner=tuner,
+            space=space,
+            budget=budget,
+            seeds=seeds,
+            folds=folds,
+            seed=seed,
+            epochs=epochs,
+            data=data,
+            recipe=recipe,
+            **arguments,
+        )
+        checks.integer("keep", keep)
+        checks.integer("workers", workers, minimum=0 if oracle else 1)
+        checks.positive("silence", silence)
+        if oracle is not None:
+            from dense_lstm_zoo.search.chief import parse_address
 
-        parse_address(oracle)
-    if trials is None:
-        trials = None if tuner in ("grid", "hyperband") else 20
-    else:
-        checks.integer("trials", trials)
-        if tuner == "hyperband":
-            raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
-    sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
-    say = _print if progress else _silent
-    return run(sweep, files.resolved(run_dir), has_test, trials, keep, workers, oracle, silence, say)
+            parse_address(oracle)
+        if trials is None:
+            trials = None if tuner in ("grid", "hyperband") else 20
+        else:
+            checks.integer("trials", trials)
+            if tuner == "hyperband":
+                raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
+        sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
+        say = _print if progress else _silent
+        return run(sweep, run_dir, has_test, trials, keep, workers, oracle, silence, say)
 
 
 @unread_output()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.bundles.bundle import Bundle
-    from dense_lstm_zoo.corpora.corpus import AnyCorpus
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 
@@ -41,7 +40,7 @@ class Paused(Exception):  # noqa: N818 - not an error
 def train(
     name: str,
     /,
-    dataset: str | Path | AnyCorpus,
+    dataset: Any,
     run_dir: str | Path,
     *,
     recipe: str | None = None,
@@ -69,8 +68,9 @@ def train(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), your own file or folder (``"reviews.csv"``), or
-            what ``load_corpus`` returns, such as ``load_corpus("reviews.csv", text_column="review")``.
+        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), your own file or folder (``"reviews.csv"``), a
+            table in memory with the columns ``text`` and ``label`` (pandas, polars, pyarrow, a Hugging Face ``Dataset``
+            or ``DatasetDict``), or what ``load_corpus`` returns, such as ``load_corpus(frame, text_column="review")``.
         run_dir: The folder to write the bundle to.
         recipe: A published result's settings, such as ``"ding2018"``. Arguments given here take precedence.
         seed: Seed for the weights, dropout, the order of the batches and the dev split.

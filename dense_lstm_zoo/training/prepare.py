@@ -60,7 +60,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
 
     Args:
         request: What ``check`` returned.
-        dataset: A corpus's name, a file or folder of one's own, or a corpus.
+        dataset: A corpus's name, a file or folder of one's own, tables in memory, or a corpus.
         progress: Whether to print progress.
 
     Raises:
@@ -69,8 +69,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     name, task, arguments, seed = request.model, request.task, request.arguments, request.seed
     check_tensorflow("Trainings by zoo.train")
 
-    from dense_lstm_zoo.corpora.dataset import is_frame
-    from dense_lstm_zoo.corpora.loader import load_corpus
+    from dense_lstm_zoo.corpora.loader import as_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.freezing import train_by_layers
@@ -80,7 +79,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     random = not source and getattr(request.options, "vectors", None) is None
     if random and settings.get("trainable_embeddings") is False:
         warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
-    corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
+    corpus = as_corpus(dataset, task.name)
 
     import keras
 

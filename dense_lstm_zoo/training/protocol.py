@@ -130,8 +130,7 @@ def run_protocol(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, your own file or folder, or what ``load_corpus`` returns. With folds, its training
-            texts are divided, and its others are not used.
+        dataset: As for ``train``. With folds, its training texts are divided, and its others are not used.
         run_dir: The folder for the runs.
         seeds: How many seeds: ``seed``, ``seed + 1``, ...
         folds: Cross-validate with this many folds, at least 2.
@@ -147,8 +146,7 @@ def run_protocol(
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
-    from dense_lstm_zoo.corpora.dataset import is_frame
-    from dense_lstm_zoo.corpora.loader import load_corpus
+    from dense_lstm_zoo.corpora.loader import as_corpus
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)
@@ -167,7 +165,7 @@ def run_protocol(
         pipes.regular(files.existing_file(vectors), "every run reads it")
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
-    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
+    corpus: Any = as_corpus(dataset, task.name)
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)

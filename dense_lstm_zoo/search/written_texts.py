@@ -1,0 +1,55 @@
+"""Texts of tables in memory, written into a sweep's folder, from which its trials read them."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo.corpora.dataset import Dataset
+from dense_lstm_zoo.corpora.loader import load_corpus
+from dense_lstm_zoo.search.settings import TEXTS, is_claimed
+from dense_lstm_zoo.storage import files
+
+
+@contextlib.contextmanager
+def written_texts(dataset: Any, columns: Mapping[str, Any], task: str, run_dir: Path) -> Iterator[Dataset]:
+    """Yield the dataset of tables in memory, as files of JSON lines in a sweep's folder.
+
+    If the block fails before the sweep has begun, the files are removed again.
+
+    Args:
+        dataset: The tables. See ``load_corpus``.
+        columns: The names of their columns. See ``load_corpus``.
+        task: The task of the model.
+        run_dir: The sweep's folder.
+
+    Raises:
+        ValueError: As for ``load_corpus``, or the folder holds a sweep on other texts.
+        FileExistsError: The folder holds something else.
+    """
+    contents = load_corpus(dataset, task, **columns).json_lines()
+    folder = run_dir / TEXTS
+    is_new = not folder.is_dir()
+    if is_new:
+        if is_claimed(run_dir):
+            raise ValueError(f"{run_dir} holds a sweep on another dataset. Choose another run_dir.")
+        files.check_new_folder(run_dir, can_overwrite=False)
+        with files.new_folder(folder) as new:
+            for part, lines in contents.items():
+                (new / f"{part}.jsonl").write_text(lines, encoding="utf-8")
+    elif {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.jsonl")} != contents:
+        raise ValueError(
+            f"{run_dir} holds a sweep on other texts than those of this dataset. Choose another run_dir, or give the "
+            "same rows again."
+        )
+    try:
+        yield Dataset("jsonl", task, {f"{part}_file": str(folder / f"{part}.jsonl") for part in contents})
+    except BaseException:
+        if is_new and not is_claimed(run_dir):
+            shutil.rmtree(folder)
+            with contextlib.suppress(OSError):  # it holds something else by now
+                run_dir.rmdir()
+        raise
