@@ -55,6 +55,8 @@ setup(
         "keras>=3.15,<3.16",
         "keras-tuner>=1.4.8,<1.5",
         "pandas>=2.2,<4",
+        "scikit-learn>=1.5",
+        "scipy>=1.11",
         "numpy>=2.0",
     ],
     extras_require={
@@ -66,7 +68,6 @@ setup(
         "completion": COMPLETION,
         "hub": HUB,
         "serving": SERVING,
-        "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ONNX,
         "dev": [
@@ -84,7 +85,6 @@ setup(
             "pytest-xdist>=3.6",
             "hypothesis>=6.130",
             "markdown-it-py>=3.0",  # reports as a reader's Markdown shows them
-            "scikit-learn>=1.5",
             "seqeval>=1.2.2",  # spans counted by another hand than ours
             *SERVE,
         ],

@@ -50,7 +50,7 @@ def classification_fixed() -> str:
 
     def beside(row: Any) -> str:
         theirs = plain.get((row.dataset, row.protocol))
-        return "" if theirs is None or row.model == "bilstm" else compared(row.accuracies, theirs)
+        return "" if theirs is None or row.model == "bilstm" else compared(row.accuracies, theirs, row.protocol)
 
     columns = ("corpus", "model", "settings", "vectors", "encoder parameters", "test accuracy", "beside bilstm", "dev")
     return rows_table(
@@ -75,7 +75,7 @@ def dynamic_interaction() -> str:
         *run, pooling = (getattr(row, name) for name in pairs)
         if pooling == other or (*run, other) not in accuracies:
             return ""
-        return compared(accuracies[*run, pooling], accuracies[*run, other])
+        return compared(accuracies[*run, pooling], accuracies[*run, other], row.protocol)
 
     columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
     return rows_table(

@@ -27,8 +27,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo.comparing.differences import paired_t
 from tuning.result_files import ROOT, read_rows, rounded
-from tuning.table_cells import paired
+from tuning.table_cells import folds_of
 
 PAGES = [
     "README.md",
@@ -170,13 +171,21 @@ def _numbers(text: str) -> list[float]:
 def _interval(text: str) -> tuple[float, float, float]:
     ours, _, theirs = _sides(text)
     first, second = _only(_cells(ours)), _only(_cells(theirs))
+    rows, _ = _rows_of(ours)
+    difference = paired_t(first, second[: len(first)], folds_of(rows[0].get("protocol", "")))
     # Scores have two decimals: what binary fractions add to their mean would decide how its half is rounded.
-    mean, low, high = (round(bound, 6) for bound in paired(first, second[: len(first)]))
+    mean, low, high = (round(bound, 6) for bound in (difference.value, difference.low, difference.high))
     return mean, low, high
 
 
 def _cells(name: str) -> list[list[float]]:
     """Return the numbers of the named cell of every row that the name fits."""
+    rows, column = _rows_of(name)
+    return [[float(number) for number in row[column].split()] for row in rows]
+
+
+def _rows_of(name: str) -> tuple[list[dict[str, str]], str]:
+    """Return every row that a name fits, and the column of its cell."""
     file, *words, column = name.split(":")
     path = ROOT / "results" / f"{file}.csv"
     rows = _rows(path, path.stat().st_mtime_ns)
@@ -184,7 +193,7 @@ def _cells(name: str) -> list[list[float]]:
     rows = [row for row in rows if row[column] and all(_fits(row, word) for word in words)]
     if not rows:
         raise ValueError(f"results/{file}.csv has no row for {name}.")
-    return [[float(number) for number in row[column].split()] for row in rows]
+    return rows, column
 
 
 @functools.cache

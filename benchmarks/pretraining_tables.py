@@ -50,7 +50,7 @@ def pretraining() -> str:
     def beside(row: Any) -> str:
         model = "dc_bilstm" if row.model == "lm_classifier" else row.model
         theirs = scratch.get((row.dataset, row.protocol, model))
-        return "" if row.start == "scratch" or theirs is None else compared(row.accuracies, theirs)
+        return "" if row.start == "scratch" or theirs is None else compared(row.accuracies, theirs, row.protocol)
 
     columns = ("corpus", "start", "model", "recipe", "test accuracy", "beside from scratch", "dev", "protocol")
     return rows_table(

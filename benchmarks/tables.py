@@ -64,7 +64,9 @@ def tagging() -> str:
         peers = [(model, " ".join(map("=".join, words.items()))) for model, words in plain]
         candidates = [scores.get((*(getattr(row, name) for name in alike), *other)) for other in peers]
         theirs = next(filter(None, candidates), None)
-        return "" if theirs is None or (row.model, row.settings) in peers else compared(row.scores, theirs)
+        return (
+            "" if theirs is None or (row.model, row.settings) in peers else compared(row.scores, theirs, row.protocol)
+        )
 
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return rows_table(
@@ -136,7 +138,7 @@ def paper_table(path: Path) -> str:
 
     def beside_first(row: Any) -> str:
         ours, theirs = row.scores, first[tuple(row[_ALIKE])]
-        return "" if ours == theirs else compared(ours, theirs)
+        return "" if ours == theirs else compared(ours, theirs, row.protocol)
 
     rows["beside_first"] = rows.apply(beside_first, axis=1)
     columns = ("corpus", "row", "depth", "width", "vectors", "encoder weights", measure, "beside the first row", "dev")

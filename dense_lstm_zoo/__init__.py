@@ -18,6 +18,8 @@ from dense_lstm_zoo.bundles.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.bundles.presets import Preset, from_preset, list_presets
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
+from dense_lstm_zoo.comparing.compare import compare
+from dense_lstm_zoo.comparing.comparison import Comparison
 from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bundle",
     "BundleError",
+    "Comparison",
     "Corpus",
     "Preset",
     "ProtocolResult",
@@ -48,6 +51,7 @@ __all__ = [
     "WordTable",
     "bucketed",
     "build",
+    "compare",
     "count_encoder_parameters",
     "describe",
     "fetch",

@@ -27,6 +27,8 @@ LIBRARIES = frozenset(
         "pyarrow",
         "pydantic_core",
         "re2",
+        "scipy",
+        "sklearn",
         "starlette",
         "tensorboard",
         "tensorflow",

@@ -61,8 +61,21 @@ def test_a_paired_difference_has_students_interval():
     # The sleep of ten patients under two drugs (Student 1908): 1.58 hours, 0.70 to 2.46.
     scores = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
     two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    assert table_cells.paired_difference(two, scores) == "+1.58 (0.70 to 2.46)"
-    assert table_cells.paired_difference([2.0], [1.0]) == "+1.00"
+    cells = [" ".join(map(str, values)) for values in (two, scores)]
+    assert table_cells.compared(*cells) == "+1.58 (0.70 to 2.46)"
+    assert table_cells.compared("2.0", "1.0") == "+1.00"
+
+
+def test_a_difference_over_folds_has_the_wider_interval_that_shared_training_texts_leave():
+    scores = "88.0 87.0 89.0", "87.0 87.0 87.0"
+    assert table_cells.compared(*scores, "seeds 1 2 3") == "+1.00 (-1.48 to 3.48)"
+    # The variance of Nadeau and Bengio 2003: 1 / 3 + 1 / 9 of that of the differences, 1.
+    half = 4.3027 * (1 / 3 + 1 / 9) ** 0.5
+    assert table_cells.compared(*scores, "folds 1 2 3 of 10, seed 1") == f"+1.00 ({1 - half:.2f} to {1 + half:.2f})"
+    assert [table_cells.folds_of(protocol) for protocol in ("10 folds, seed 1", "folds 2 of 10, seeds 1 2 3")] == [
+        10,
+        None,
+    ]
 
 
 def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ FLOORS = (
     ("corpora", "models"),
     ("bundles",),
     ("reports", "training"),
-    ("exports",),
+    ("comparing", "exports"),
     TASKS,
     ("search",),
     ("batch", "measuring"),

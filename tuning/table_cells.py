@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-import statistics
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
+from dense_lstm_zoo.comparing.differences import paired_t
 from dense_lstm_zoo.display import Markdown, code, escape, table
 from dense_lstm_zoo.search.published import of_phrases
 from tuning.result_files import folded, versions
 
 
-def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
-    """Return the mean difference of paired scores and its 95 % interval (Student's t), which is nan with a single pair.
+def folds_of(protocol: str) -> int | None:
+    """Return the number of folds of the cross-validation that a row's protocol names, or None for runs by seeds.
 
     Example:
-        >>> [round(value, 2) for value in paired([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])]
-        [1.0, -1.48, 3.48]
+        >>> folds_of("10 folds, seed 1"), folds_of("folds 1 2 3 of 5, seed 1"), folds_of("seeds 1 2 3")
+        (10, 5, None)
     """
-    from scipy import stats
-
-    differences = [first - second for first, second in zip(ours, theirs, strict=True)]
-    mean, count = statistics.fmean(differences), len(differences)
-    error = statistics.stdev(differences) / count**0.5 if count > 1 else float("nan")
-    half = float(stats.t.ppf(0.975, count - 1)) * error if count > 1 else float("nan")
-    return mean, mean - half, mean + half
+    match = re.match(r"(?:folds ([\d ]+) of )?(\d+)(?: folds)?, seed", protocol)
+    is_single = match is not None and (match[1] or "several folds").isdecimal()  # its runs differ by their seeds
+    return int(match[2]) if match and not is_single else None
 
 
-def paired_difference(ours: list[float], theirs: list[float]) -> str:
-    """Return the mean difference of paired scores with its 95 % confidence interval (Student's t).
+def compared(ours: str, theirs: str, protocol: str = "") -> str:
+    """Return the mean difference of two cells that hold the scores of their runs, with its 95 % interval.
+
+    Args:
+        ours: The scores of the runs.
+        theirs: Those of the runs that they are compared with, with the same seeds or on the same folds.
+        protocol: The protocol of both rows, of which folds widen the interval.
 
     Example:
-        >>> paired_difference([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])
+        >>> compared("88.0 87.0 89.0", "87.0 87.0 87.0")
         '+1.00 (-1.48 to 3.48)'
     """
-    mean, low, high = paired(ours, theirs)
-    return f"{mean:+.2f} ({low:.2f} to {high:.2f})" if low == low else f"{mean:+.2f}"
-
-
-def compared(ours: str, theirs: str) -> str:
-    """Return the paired difference of two cells that hold the scores of their seeds."""
-    return paired_difference(*([float(score) for score in scores.split()] for scores in (ours, theirs)))
+    first, second = ([float(score) for score in scores.split()] for scores in (ours, theirs))
+    return paired_t(first, second, folds_of(protocol)).text(2)
 
 
 def rows_table(

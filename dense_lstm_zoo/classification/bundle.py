@@ -294,16 +294,8 @@ class ClassificationBundle(Bundle):
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
         from dense_lstm_zoo.classification.analysis import analyse
 
-        if tables := parts_of(split):
-            table = split if is_frame(split) else tables.get("test")
-            if table is None:
-                raise ValueError(
-                    f"The dataset holds no test texts (it holds {', '.join(tables)}); give one of its tables."
-                )
-            texts, places, label_names = read_labelled(table, self.config["training"].get("columns", {}))
-            split = Split(texts, places)
-        labels, temperature = self._indices(split, label_names), self.temperature
-        logits = self._logits(split.texts)
+        split, labels = self.labelled(split, label_names)
+        logits, temperature = self._logits(split.texts), self.temperature
 
         def scores_with(divisor: float | None) -> tuple[float, dict[str, Any]]:
             log_shares = log_softmax(logits, divisor)
@@ -323,6 +315,27 @@ class ClassificationBundle(Bundle):
             scores["calibration_error"] = analysis["calibration_error"]
             scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
         return scores, analysis
+
+    def predict_indices(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the index of the likeliest label of each text: (texts,)."""
+        indices: np.ndarray = self._all_logits(texts).argmax(axis=1)
+        return indices
+
+    def labelled(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[Split, np.ndarray]:
+        """Return labelled texts, given as to ``evaluate``, and the index of each one's label among the bundle's.
+
+        Raises:
+            ValueError: As for ``evaluate``.
+        """
+        if tables := parts_of(split):
+            table = split if is_frame(split) else tables.get("test")
+            if table is None:
+                raise ValueError(
+                    f"The dataset holds no test texts (it holds {', '.join(tables)}); give one of its tables."
+                )
+            texts, places, label_names = read_labelled(table, self.config["training"].get("columns", {}))
+            split = Split(texts, places)
+        return split, self._indices(split, label_names)
 
     def _indices(self, split: Split, label_names: Sequence[str] | None) -> np.ndarray:
         """Return the index of each text's label among the bundle's."""

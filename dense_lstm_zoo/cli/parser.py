@@ -6,6 +6,7 @@ import argparse
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
+    compare,
     drawing,
     evaluate,
     export,
@@ -24,7 +25,7 @@ from dense_lstm_zoo.cli.command import COMMANDS, CommandParser, Program
 
 ORDER = (
     *("list", "presets", "describe", "fetch"),
-    *("train", "tune", "evaluate"),
+    *("train", "tune", "evaluate", "compare"),
     *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain"),
     *("tokenize", "word-vectors", "join-lm"),
     *("curves", "export", "push", "measure"),

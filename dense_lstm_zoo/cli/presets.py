@@ -11,7 +11,7 @@ from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.display import notes
 
-_BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
+_BUNDLES = ("bundle", "bundles", "runs", "run_a", "run_b")  # the arguments that name bundles
 
 
 def with_folders(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -197,16 +197,8 @@ class LanguageModelBundle(Bundle):
 
         After ``init_from``, ids are not ranks in the training text, and there is nothing by frequency.
         """
-        from dense_lstm_zoo.language.batches import evaluation_windows
-
-        ids = self.vocabulary.encode(text)
-        if len(ids) < 2:
-            raise ValueError(f"evaluate needs at least two tokens, line ends counted; received {len(ids)}.")
-        streams = evaluation_windows(ids, min(_STREAMS, len(ids) - 1))
-        rows = [ids[start : start + n + 1] for start, n in zip(streams.starts, streams.lengths, strict=True)]
-        log_p = self._log_probabilities_of(_side_by_side(rows), np.array([len(row) - 1 for row in rows], np.int32))
-        log_probabilities = np.concatenate([p[: len(row) - 1] for p, row in zip(log_p.numpy(), rows, strict=True)])
-        targets = np.concatenate([row[1:] for row in rows])
+        ids, log_probabilities = self.token_scores(text)
+        targets = ids[1:]
         scores = {
             "perplexity": _exp(-float(log_probabilities.mean(dtype=np.float64))),
             "tokens": len(log_probabilities),
@@ -217,6 +209,22 @@ class LanguageModelBundle(Bundle):
             **scores,
             "by_rank": _by_rank(targets, log_probabilities, len(self.vocabulary)) if ranked else [],
         }
+
+    def token_scores(self, text: TextSource) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of a text (tokens,), and the log probability of each but the first (tokens - 1,).
+
+        Raises:
+            ValueError: Fewer than two tokens.
+        """
+        from dense_lstm_zoo.language.batches import evaluation_windows
+
+        ids = self.vocabulary.encode(text)
+        if len(ids) < 2:
+            raise ValueError(f"evaluate needs at least two tokens, line ends counted; received {len(ids)}.")
+        streams = evaluation_windows(ids, min(_STREAMS, len(ids) - 1))
+        rows = [ids[start : start + n + 1] for start, n in zip(streams.starts, streams.lengths, strict=True)]
+        log_p = self._log_probabilities_of(_side_by_side(rows), np.array([len(row) - 1 for row in rows], np.int32))
+        return ids, np.concatenate([p[: len(row) - 1] for p, row in zip(log_p.numpy(), rows, strict=True)])
 
 
 def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:

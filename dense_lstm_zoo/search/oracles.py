@@ -17,7 +17,6 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
-from dense_lstm_zoo_runtime import install
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
 _ADVICE = "Its backup is damaged or missing too; choose another run_dir (--run-dir) to start over."
@@ -306,7 +305,4 @@ def make_oracle(
         return GridOracle(max_trials=trials, **shared)
     if tuner == "random":
         return RandomOracle(max_trials=trials, **shared)
-    try:
-        return BayesianOracle(max_trials=trials, **shared)
-    except ImportError:
-        raise ValueError(f"tuner='bayesian' needs SciPy and scikit-learn: {install.extra('bayesian')}.") from None
+    return BayesianOracle(max_trials=trials, **shared)

@@ -35,7 +35,7 @@ def analyse(
     ]
     right = sum(is_right(*pair) for pair in pairs)
     scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
-    if all(label in ("O", RARE) or _PREFIX.match(label) for label in labels):
+    if marks_spans(labels):
         scores |= span_scores(split.tags, predicted)
     golds, finds = Counter(gold for gold, _ in pairs), Counter(tag_predicted for _, tag_predicted in pairs)
     hits = Counter(gold for gold, tag_predicted in pairs if is_right(gold, tag_predicted))
@@ -52,6 +52,11 @@ def analyse(
     confusions = Counter(pair for pair in pairs if not is_right(*pair)).most_common(20)
     frequent = [{"right": gold, "predicted": tag_predicted, "tokens": n} for (gold, tag_predicted), n in confusions]
     return scores, {**scores, "tags": tags, "confusions": frequent}
+
+
+def marks_spans(labels: Sequence[str]) -> bool:
+    """Return whether all tags, but for ``RARE``, are BIO, IOBES or BILOU tags, with types or without."""
+    return all(label in ("O", RARE) or _PREFIX.match(label) for label in labels)
 
 
 def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:

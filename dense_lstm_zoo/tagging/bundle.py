@@ -227,9 +227,12 @@ class TaggingBundle(Bundle):
 
         if not len(split):
             raise ValueError("evaluate needs at least one sentence; received none.")
+        return analyse(split, self.tags_of(split), self.labels)
+
+    def tags_of(self, split: TaggedSplit) -> list[list[str]]:
+        """Return the predicted tags of tagged sentences. A warning names tags that the model does not know."""
         self._warn_of_unknown(split)
-        predicted = [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
-        return analyse(split, predicted, self.labels)
+        return [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
 
     def _warn_of_unknown(self, split: TaggedSplit) -> None:
         """Warn of tags that the model never predicts, which count as wrong."""
@@ -242,5 +245,5 @@ class TaggingBundle(Bundle):
                 f"{sum(unknown.values()):,} of {counts.total():,} tokens have tags that the model does not know and "
                 f"that count as wrong: {names:.200}. Its tags are {', '.join(self.labels[:5])}"
                 f"{', ...' if len(self.labels) > 5 else ''}; tag_column (--tag-column) names another column.",
-                stacklevel=3,
+                stacklevel=4,
             )

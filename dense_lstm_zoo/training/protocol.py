@@ -7,7 +7,7 @@ import dataclasses
 import gc
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.corpora.corpus import AnyCorpus
+
+SETTINGS = "protocol.json"  # in the folder of several runs: what they share
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ def run_protocol(
         shared["init_from"] = transfer.resolved_path(training["init_from"])
     if training.get("context") is not None:
         shared["context"] = str(presets.locate(training["context"]).resolve())
-    _check_settings(run_dir / "protocol.json", shared)
+    _check_settings(run_dir / SETTINGS, shared)
     plan = [(fold, seed + i) for fold in fold_numbers for i in range(seeds)]
     rows = []
     for number, (fold, run_seed) in enumerate(plan, start=1):
@@ -188,7 +190,7 @@ def run_protocol(
             if progress:
                 notes.show(f"\nrun {number} of {len(plan)}: {run}")
             _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
-        _write_settings(run_dir / "protocol.json", shared)
+        _write_settings(run_dir / SETTINGS, shared)
         run_folder.tidy(run_dir / run)
         metrics = _metrics(run_dir / run)
         if "diverged" in metrics:
@@ -197,7 +199,7 @@ def run_protocol(
     import pandas as pd
 
     result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
-    frame = pd.DataFrame([*rows, *_earlier_rows(run_dir, {row["run"] for row in rows})]).sort_values("run")
+    frame = pd.DataFrame([*rows, *finished_runs(run_dir, {row["run"] for row in rows})]).sort_values("run")
     every = ProtocolResult(frame, run_dir, task)
     with files.new_file(run_dir / "runs.csv", "w") as file:
         every.runs.to_csv(file, index=False)
@@ -213,11 +215,16 @@ def _metrics(run: Path) -> dict[str, Any]:
     return metrics
 
 
-def _earlier_rows(run_dir: Path, names: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of finished runs of earlier calls, with other seeds or folds. One that is damaged is left out."""
+def finished_runs(run_dir: Path, without: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """Yield a row for each finished run in the folder of ``run_protocol``. One that is damaged is left out.
+
+    Args:
+        run_dir: The folder.
+        without: The names of runs to leave out.
+    """
     for path in run_dir.glob("*/manifest.json"):
         match = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
-        if not match or path.parent.name in names:
+        if not match or path.parent.name in without:
             continue
         with contextlib.suppress(BundleError):
             metrics = _metrics(path.parent)
@@ -246,14 +253,19 @@ def _train_alone(*arguments: Any, **options: Any) -> None:
 def _check_settings(path: Path, settings: dict[str, Any]) -> None:
     """Raise ``ValueError`` if a folder has runs with other settings."""
     if path.exists():
-        advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
-        previous = _of_effect(read_object(path, {"model": str, "dataset": str}, advice=advice))
+        previous = _of_effect(read_settings(path))
         current = json.loads(_settings(settings))
         if previous != current:
             differences = checks.difference(previous, current)
             raise ValueError(
                 f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
             )
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return what the runs of a folder share, from its ``protocol.json``."""
+    advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
+    return read_object(path, {"model": str, "dataset": str}, advice=advice)
 
 
 def _write_settings(path: Path, settings: dict[str, Any]) -> None:

@@ -1,0 +1,70 @@
+"""The answers of two models to the same texts, in the form that every task gives them to the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from dense_lstm_zoo.comparing.differences import Scores
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class OfClass(NamedTuple):
+    """The name of a score of one class: its F1."""
+
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """The answers of two models to the same texts.
+
+    Args:
+        texts: The texts.
+        right: The right answer to each, or None for a task without right answers.
+        answers: Of each model, its answer to each text, as people read it.
+        is_right: Of each model, whether it is right, bool (texts,). None for a task without right answers.
+        statistics: Of each model, what each text adds to its scores (texts, statistics).
+        scores: Returns scores by name from sums of the statistics. ``OfClass`` names the F1 of a class.
+        unit: What a text is.
+    """
+
+    texts: Sequence[str]
+    right: Sequence[str] | None
+    answers: tuple[Sequence[str], Sequence[str]]
+    is_right: tuple[np.ndarray, np.ndarray] | None
+    statistics: tuple[np.ndarray, np.ndarray]
+    scores: Scores
+    unit: str = "texts"
+
+    def of_model(self, number: int) -> Mapping[Hashable, float]:
+        """Return the scores of one of the models, 0 or 1, on all texts."""
+        sums = self.statistics[number].sum(axis=0)[None]
+        return {name: float(value[0]) for name, value in self.scores(sums).items()}
+
+
+def counts_of_classes(right: np.ndarray, predicted: np.ndarray, classes: int) -> np.ndarray:
+    """Return the statistics of labels: per class, whether it is right, predicted, and both: (texts, 3 x classes)."""
+    import numpy as np
+
+    every = np.arange(classes)
+    is_right, is_predicted = right[:, None] == every, predicted[:, None] == every
+    return np.concatenate([is_right, is_predicted, is_right & is_predicted], axis=1).astype(np.float32)
+
+
+def f1_of_classes(sums: np.ndarray, labels: Sequence[str]) -> dict[Hashable, np.ndarray]:
+    """Return the F1 of each class from the sums of ``counts_of_classes``, NaN where it neither occurs nor is predicted.
+
+    Args:
+        sums: (draws, 3 x classes).
+        labels: The names of the classes.
+    """
+    import numpy as np
+
+    right, predicted, hits = np.split(sums, 3, axis=1)
+    both = right + predicted
+    f1 = np.divide(2 * hits, both, out=np.full(both.shape, np.nan), where=both > 0)
+    return {OfClass(label): f1[:, i] for i, label in enumerate(labels)}
