@@ -27,10 +27,10 @@ SPLIT = Split(TEXTS, [0, 1, 2, 0, 1, 2, 0, 1] * 5)
 
 def other(name: str, seed: int = 3, **arguments) -> Bundle:
     """A bundle with other weights than ``bundle`` gives."""
-    made = bundle(name, **arguments)
+    trained = bundle(name, **arguments)
     generator = np.random.default_rng(seed)
-    made.model.set_weights([generator.normal(0, 1, w.shape).astype(w.dtype) for w in made.model.get_weights()])
-    return made
+    trained.model.set_weights([generator.normal(0, 1, w.shape).astype(w.dtype) for w in trained.model.get_weights()])
+    return trained
 
 
 @pytest.fixture(scope="module")
