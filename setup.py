@@ -70,6 +70,7 @@ setup(
         "serving": SERVING,
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ONNX,
+        "serve": [*SERVE, *ONNX],
         "dev": [
             *TENSORBOARD,
             *NOTEBOOKS,

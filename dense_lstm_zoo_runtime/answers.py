@@ -36,6 +36,32 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Explanation:
+    """The words of a text, and what each contributes to the predicted label.
+
+    Attributes:
+        text: The text.
+        label: The predicted label.
+        probability: Its probability.
+        probabilities: The probability of every label.
+        tokens: The words of the text.
+        effects: How much the log odds of the label fall if a word is left out, for each word. Below 0 the word counts
+            against the label. In a long text neighbours are left out together, and each has the effect of all.
+        in_vocabulary: Whether the model knows each word.
+        group: The number of neighbours that are left out together, 1 for texts of up to 128 words.
+    """
+
+    text: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    tokens: list[str]
+    effects: list[float]
+    in_vocabulary: list[bool]
+    group: int
+
+
+@dataclass(frozen=True)
 class Continuation:
     """A prompt, the text that continues it, and the log probability of that text."""
 

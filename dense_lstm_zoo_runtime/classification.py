@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from dense_lstm_zoo_runtime import checks
-from dense_lstm_zoo_runtime.answers import Prediction
+from dense_lstm_zoo_runtime import checks, omissions
+from dense_lstm_zoo_runtime.answers import Explanation, Prediction
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
-from dense_lstm_zoo_runtime.ids import TextIds
+from dense_lstm_zoo_runtime.ids import Row, TextIds
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 _CHUNK = 4096  # texts held at a time
@@ -49,6 +49,34 @@ class Classifier:
         for chunk in checks.text_chunks(texts, _CHUNK):
             yield from self._run(chunk, ("vectors",))[0]
 
+    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
+        """Yield None after each step of an explanation, and the explanation at the end. See ``Predictor.explain``."""
+        if not isinstance(text, str | bytes):
+            raise TypeError(f"The text must be a string; received {text!r:.80} ({type(text).__name__}).")
+        tokens = self._ids.tokens(text)
+        logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
+        best = int(logits[0].argmax())
+        yield None
+        group = omissions.group_size(len(tokens))
+        starts = range(0, len(tokens), group)
+        size = omissions.variants_per_step(len(tokens))
+        effects: list[float] = []
+        for i in range(0, len(starts), size):
+            rows = [self._ids.row(tokens[:start] + tokens[start + group :]) for start in starts[i : i + size]]
+            (variants,) = self._outputs(rows, ("logits",))
+            effects += omissions.effects(logits, variants, best)
+            yield None
+        yield Explanation(
+            text=text,
+            label=self._labels[best],
+            probability=float(shares[0, best]),
+            probabilities=dict(zip(self._labels, shares[0].tolist(), strict=True)),
+            tokens=tokens,
+            effects=[effects[i // group] for i in range(len(tokens))],
+            in_vocabulary=list(map(self._ids.is_known, tokens)),
+            group=group,
+        )
+
     @property
     def width(self) -> int:
         """The length of the vectors."""
@@ -56,7 +84,10 @@ class Classifier:
 
     def _run(self, texts: Sequence[str], outputs: Sequence[str]) -> list[np.ndarray]:
         """Return outputs (texts, ...) in the order of the texts."""
-        rows = [self._ids(text) for text in texts]
+        return self._outputs([self._ids(text) for text in texts], outputs)
+
+    def _outputs(self, rows: Sequence[Row], outputs: Sequence[str]) -> list[np.ndarray]:
+        """Return outputs (texts, ...) for the ids of texts."""
         arrays: list[np.ndarray] = []
         for indices, values in self._graph.run(rows, outputs):
             if not arrays:

@@ -59,7 +59,19 @@ class TextIds:
 
     def __call__(self, text: str | bytes) -> Row:
         """Return ``token_ids`` and, with characters, ``char_ids`` of a text, for one unknown token if it has none."""
-        tokens = list(map(fold, self._tokenize(as_text(text))))
+        return self.row(self.tokens(text))
+
+    def tokens(self, text: str | bytes) -> list[str]:
+        """Return the tokens of a text, also those that are not read."""
+        return self._tokenize(as_text(text))
+
+    def is_known(self, token: str) -> bool:
+        """Return whether a token is one of the words."""
+        return fold(token) in self._ids
+
+    def row(self, tokens: Sequence[str]) -> Row:
+        """Return the ids of a text with these tokens."""
+        tokens = list(map(fold, tokens))
         if self._drops:
             tokens = [token for token in tokens if token in self._ids]
         tokens = tokens[: self._max_tokens] or [""]

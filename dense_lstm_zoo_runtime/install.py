@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _WHERE = "(from a clone)"
 RUNTIME = f"pip install ./dense_lstm_zoo_runtime {_WHERE}"
+SERVE = f"pip install './dense_lstm_zoo_runtime[serve]' {_WHERE}"
 PRESETS = f"pip install ./presets {_WHERE}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo_runtime import checks, export_folder, shared_words, sources
-from dense_lstm_zoo_runtime.answers import Answer, Continuation, Score
+from dense_lstm_zoo_runtime.answers import Answer, Continuation, Explanation, Score
 from dense_lstm_zoo_runtime.classification import Classifier
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.language import LanguageModel
@@ -99,6 +99,31 @@ class Predictor:
         """Embed texts as they come, in constant memory: one vector per text, in order."""
         answers: Iterator[np.ndarray] = self._of("classification", "embed").embed_stream(texts)
         return answers
+
+    def explain(self, text: str) -> Explanation:
+        """Return what each word of a text contributes to its label: the text is read again without the word.
+
+        A long text costs as much as some 16,000 words do, and its words are left out in groups of neighbours.
+
+        Raises:
+            TypeError: Not a string.
+            ValueError: The model is not a classifier.
+
+        Example:
+            ``Predictor("dc_bilstm_sst2").explain("a smart and sweet comedy .").effects``
+        """
+        *_, explanation = self.explain_steps(text)
+        assert explanation is not None
+        return explanation
+
+    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
+        """Explain a text in short steps, for programs that answer others meanwhile.
+
+        Yields:
+            None after each step, and the ``Explanation`` at the end.
+        """
+        steps: Iterator[Explanation | None] = self._of("classification", "explain").explain_steps(text)
+        return steps
 
     def score(self, texts: Sequence[str]) -> list[Score]:
         """Return the log probability and perplexity of each text, read as a line of its own.

@@ -43,6 +43,7 @@ STANDARD = frozenset(
         "array",
         "ast",
         "asyncio",
+        "base64",
         "bisect",
         "codecs",
         "collections",

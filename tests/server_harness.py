@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Explanation, Prediction, Score, TaggedSentence
 from dense_lstm_zoo_runtime.serve.app import create_app
 from dense_lstm_zoo_runtime.serve.models import serve
 from dense_lstm_zoo_runtime.serve.protocol import HalfClosing
@@ -31,6 +31,7 @@ class Classifier:
     model = "dc_bilstm"
     labels = ("even", "odd")
     batches: list[list[str]] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)  # of explanations
     gate: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -48,6 +49,19 @@ class Classifier:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[len(text), 0.5] for text in texts], np.float32)
+
+    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
+        """Explain a text, a step for each word; capitals are words that count against the label."""
+        words = text.split()
+        for word in words:
+            self.steps.append(word)
+            assert self.gate.wait(PATIENCE)
+            yield None
+        (prediction,) = self.predict([text])
+        effects = [-1.0 if word.isupper() else 2.0 if word in ("good", "fine") else 0.0 for word in words]
+        in_vocabulary = [word != "zzz" for word in words]
+        shares = prediction.probabilities
+        yield Explanation(text, prediction.label, prediction.probability, shares, words, effects, in_vocabulary, 1)
 
 
 class Tagger:

@@ -63,7 +63,7 @@ def test_the_models_are_listed_with_what_they_can_do(server):
         "task": "classification",
         "model": "dc_bilstm",
         "labels": ["even", "odd"],
-        "operations": ["embed", "predict"],
+        "operations": ["embed", "explain", "predict"],
     }
     assert second["operations"] == ["predict"]
 

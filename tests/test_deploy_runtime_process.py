@@ -45,7 +45,7 @@ runpy.run_module("dense_lstm_zoo_runtime.serve", run_name="__main__")
 @contextlib.contextmanager
 def process(export, *arguments, run=("-m", "dense_lstm_zoo_runtime.serve")):
     """Run the server as a process. Yields it, its client and the lines of its ``stderr``."""
-    command = [sys.executable, "-W", "error", *run, f"--model={export}", "--port=0", *arguments]
+    command = [sys.executable, "-W", "error", *run, str(export), "--port=0", *arguments]
     with subprocess.Popen(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True) as started:
         try:
             lines = iter(started.stderr.readline, "")
@@ -174,7 +174,7 @@ def test_requests_that_are_not_http_leave_the_server_well(export):
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_start_with_one_line(tmp_path):
-    command = [sys.executable, "-m", "dense_lstm_zoo_runtime.serve", f"--model={tmp_path / 'missing'}"]
+    command = [sys.executable, "-m", "dense_lstm_zoo_runtime.serve", str(tmp_path / "missing")]
     ended = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ")

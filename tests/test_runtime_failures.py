@@ -72,7 +72,7 @@ def test_the_server_fails_one_request(with_words):
 
 def test_the_server_does_not_start_with_a_graph_that_fails(with_words, capsys):
     folder = with_words("")  # the only word of an empty text
-    assert serve(["--model", str(folder)]) == 2
+    assert serve([str(folder)]) == 2
     err = capsys.readouterr().err
     assert err.startswith("error: ")
     assert err.count("\n") == 1

@@ -109,7 +109,7 @@ def test_a_training_is_finished_though_nobody_reads_its_output(tmp_path):
 
 @pytest.mark.slow
 def test_the_server_runs_with_closed_output(tmp_path):
-    command = f"{sys.executable} -m dense_lstm_zoo_runtime.serve --model {tmp_path / 'none'} >&-"
+    command = f"{sys.executable} -m dense_lstm_zoo_runtime.serve {tmp_path / 'none'} >&-"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (ran.returncode, "formatter" in ran.stderr) == (2, False)
 

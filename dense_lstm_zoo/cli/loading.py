@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
@@ -19,6 +19,9 @@ from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo_runtime import Predictor
 
 Source = str | BundleFolder  # a folder that a command names, or a preset's, whose files are checked
 Folder = BundleFolder | Path  # a bundle, whose files are checked, or an ONNX export, whose files ``load`` checks
@@ -92,15 +95,24 @@ def load(folder: Folder, command: str | None = None, *, once: bool = False) -> A
     A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``load_bundle``.
     """
     check_command(folder, read_config(folder), command)
-    if not isinstance(folder, BundleFolder):
-        from dense_lstm_zoo_runtime import Predictor
+    predictor = load_export(folder)
+    if predictor is not None or not isinstance(folder, BundleFolder):
+        return predictor
+    return load_bundle(folder, command, once=once)
 
-        return Predictor(folder)
-    export = folder.path / SUBFOLDER
-    if not export.is_dir():
-        return load_bundle(folder, command, once=once)
+
+def load_export(folder: Folder, threads: int | None = None) -> Predictor | None:
+    """Return the light runtime's predictor over an export, or over a bundle's own. None: the bundle has none to use.
+
+    A line on standard error says that a bundle's export is used, or why it is not.
+    """
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
+    if not isinstance(folder, BundleFolder):
+        return Predictor(folder, threads=threads)
+    export = folder.path / SUBFOLDER
+    if not export.is_dir():
+        return None
     try:
         if not (export / "config.json").is_file():  # a pipe would wait for its writer
             raise FileNotFoundError(export / "config.json")
@@ -110,12 +122,12 @@ def load(folder: Folder, command: str | None = None, *, once: bool = False) -> A
         source = weights = None
     if source != folder.sha256:
         _say(f"{export} was not made from this bundle and is not used; export it again.")
-        return load_bundle(folder, command, once=once)
+        return None
     try:
-        predictor = Predictor(export)
+        predictor = Predictor(export, threads=threads)
     except ExportError as error:
         _say(f"{export} is not used: {error}")
-        return load_bundle(folder, command, once=once)
+        return None
     _say(f"using {export} (ONNX, {weights} weights)")
     return predictor
 

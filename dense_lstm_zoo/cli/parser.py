@@ -17,6 +17,7 @@ from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
     predict_batch,
     presets,
     pretraining,
+    serve,
     train,
     tune,
     vectors,
@@ -28,7 +29,7 @@ ORDER = (
     *("train", "tune", "evaluate", "compare"),
     *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain"),
     *("tokenize", "word-vectors", "join-lm"),
-    *("curves", "export", "push", "measure"),
+    *("curves", "export", "serve", "push", "measure"),
 )
 
 

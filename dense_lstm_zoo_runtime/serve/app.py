@@ -18,13 +18,15 @@ from dense_lstm_zoo_runtime import __version__
 from dense_lstm_zoo_runtime.serve import descriptions
 from dense_lstm_zoo_runtime.serve.batching import Batcher
 from dense_lstm_zoo_runtime.serve.errors import RequestError, too_busy, unknown
+from dense_lstm_zoo_runtime.serve.explaining import Explainer
 from dense_lstm_zoo_runtime.serve.metrics import Metrics
 from dense_lstm_zoo_runtime.serve.middleware import Watch
 from dense_lstm_zoo_runtime.serve.models import Model
+from dense_lstm_zoo_runtime.serve.page import Page
 from dense_lstm_zoo_runtime.serve.reading import read_body, read_texts
 from dense_lstm_zoo_runtime.serve.settings import Settings
 
-_KEYS = {"predict": "predictions", "embed": "vectors"}
+_KEYS = {"predict": "predictions", "embed": "vectors", "explain": "explanations"}
 _log = logging.getLogger("uvicorn.error")
 
 
@@ -32,7 +34,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     """Return the application that serves these models.
 
     Args:
-        models: Models by name. The first one answers ``/v1/predict`` and ``/v1/embed``.
+        models: Models by name. The first one answers ``/v1/predict``, ``/v1/embed`` and ``/v1/explain``.
         settings: The limits. Its ``models``, ``host`` and ``port`` are not used.
     """
     metrics = Metrics(settings)
@@ -50,6 +52,9 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
                 on_batch=metrics.batch_counter(model.name, name),
             )
             metrics.watch_queue(model.name, name, batcher)
+
+    explainer = Explainer(executor, batchers.values())
+    page = Page.read()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -76,8 +81,9 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         if name not in models:
             raise unknown("model", name, models)
         model = models[name]
-        if operation not in model.operations:
-            raise unknown(f"operation of the {model.task} model {name!r}:", operation, model.operations)
+        operations = model.description()["operations"]
+        if operation not in operations:
+            raise unknown(f"operation of the {model.task} model {name!r}:", operation, operations)
         began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(settings.timeout):
@@ -87,7 +93,8 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
             raise RequestError(408, "slow_body", message, {"Connection": "close"}) from None
         texts = read_texts(body, settings, model.takes_tokens)
         seconds_left = began + settings.timeout - asyncio.get_running_loop().time()
-        answers = await _unless_cut(request, batchers[name, operation].predict(texts), seconds_left, settings.timeout)
+        work = _explain(explainer, model, texts) if operation == "explain" else batchers[name, operation].predict(texts)
+        answers = await _unless_cut(request, work, seconds_left, settings.timeout)
         content = b'{"%s":[%s]}' % (_KEYS[operation].encode(), b",".join(answers))
         return Response(content, media_type="application/json")
 
@@ -101,6 +108,11 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         """Return the vectors of texts by the first model, which must be a classifier."""
         return await answer(request, "embed", first)
 
+    @app.post("/v1/explain", openapi_extra=descriptions.EXPLAIN, response_class=JSONResponse)
+    async def explain(request: Request) -> Response:
+        """Return what each word of a text contributes to its label by the first model, which must be a classifier."""
+        return await answer(request, "explain", first)
+
     @app.post("/v1/models/{name}:predict", openapi_extra=descriptions.PREDICT, response_class=JSONResponse)
     async def predict_with(request: Request, name: str) -> Response:
         """Answer texts with a model."""
@@ -110,6 +122,17 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     async def embed_with(request: Request, name: str) -> Response:
         """Return the vectors of texts by a classifier."""
         return await answer(request, "embed", name)
+
+    @app.post("/v1/models/{name}:explain", openapi_extra=descriptions.EXPLAIN, response_class=JSONResponse)
+    async def explain_with(request: Request, name: str) -> Response:
+        """Return what each word of a text contributes to its label by a classifier."""
+        return await answer(request, "explain", name)
+
+    @app.head("/", include_in_schema=False)
+    @app.get("/", include_in_schema=False)
+    async def show_page() -> Response:
+        """Show a page to try the models."""
+        return Response(page.content, media_type="text/html", headers=page.headers)
 
     @app.get("/v1/models")
     async def list_models() -> dict[str, Any]:
@@ -136,6 +159,14 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     return app
+
+
+async def _explain(explainer: Explainer, model: Model, texts: list[str]) -> list[bytes]:
+    if len(texts) != 1:
+        message = f"An explanation takes many predictions: send one text per request; received {len(texts)}."
+        raise RequestError(422, "not_texts", message)
+    assert model.explain is not None
+    return [await explainer.explain(model.explain(texts[0]))]
 
 
 async def _unless_cut(request: Request, answering: Any, seconds_left: float, timeout: float) -> list[bytes]:

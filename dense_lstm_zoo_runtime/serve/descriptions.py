@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 PATHS = (
+    "/",
     "/healthz",
     "/metrics",
     "/openapi.json",
     "/readyz",
     "/v1/embed",
+    "/v1/explain",
     "/v1/models",
     "/v1/models/NAME:embed",
+    "/v1/models/NAME:explain",
     "/v1/models/NAME:predict",
     "/v1/predict",
 )
@@ -45,17 +48,14 @@ _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": _TEXT}
 _NUMBER = {"type": "number"}
 _NUMBERS = {"type": "array", "items": _NUMBER}
-_PREDICTION = {
+_CLASS = {
+    "label": _TEXT,
+    "probability": _NUMBER,
+    "probabilities": {"type": "object", "additionalProperties": _NUMBER},
+}
+_PREDICTION: dict[str, Any] = {
     "oneOf": [
-        {
-            "title": "Class",
-            "type": "object",
-            "properties": {
-                "label": _TEXT,
-                "probability": _NUMBER,
-                "probabilities": {"type": "object", "additionalProperties": _NUMBER},
-            },
-        },
+        {"title": "Class", "type": "object", "properties": _CLASS},
         {
             "title": "Tags",
             "type": "object",
@@ -74,5 +74,18 @@ _PREDICTION = {
     ]
 }
 
+_EXPLANATION = {
+    "title": "Explanation",
+    "type": "object",
+    "properties": {
+        **_CLASS,
+        "tokens": _TOKENS,
+        "effects": _NUMBERS,
+        "in_vocabulary": {"type": "array", "items": {"type": "boolean"}},
+        "group": {"type": "integer"},
+    },
+}
+
 PREDICT = _described("predictions", _PREDICTION, {"oneOf": [_TEXT, _TOKENS]})
 EMBED = _described("vectors", _NUMBERS, _TEXT)
+EXPLAIN = _described("explanations", _EXPLANATION, _TEXT)

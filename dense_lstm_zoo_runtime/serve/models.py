@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +11,10 @@ from pydantic_core import to_json
 
 
 class Predicts(Protocol):
-    """The part of ``dense_lstm_zoo_runtime.Predictor`` that the server needs. Classifiers also have ``embed``."""
+    """The part of ``dense_lstm_zoo_runtime.Predictor`` that the server needs.
+
+    Classifiers also have ``embed`` and ``explain_steps``.
+    """
 
     task: str
     model: str
@@ -23,6 +26,7 @@ class Predicts(Protocol):
 
 
 Operation = Callable[[list[Any]], list[bytes]]
+Explain = Callable[[str], Iterator[bytes | None]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Model:
     """A model that is served: what it is, whether it takes lists of tokens, and its operations by name.
 
     An operation takes texts and returns an answer per text, as JSON. It is called in a worker thread, so that the
-    answers of large batches are written there too.
+    answers of large batches are written there too. ``explain`` yields None after each step and the answer at the end.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Model:
     labels: Sequence[str]
     takes_tokens: bool
     operations: Mapping[str, Operation]
+    explain: Explain | None = None
 
     def description(self) -> dict[str, Any]:
         """Return what ``GET /v1/models`` says of the model."""
@@ -47,18 +52,21 @@ class Model:
             "task": self.task,
             "model": self.model,
             "labels": list(self.labels),
-            "operations": sorted(self.operations),
+            "operations": sorted([*self.operations, *(["explain"] if self.explain else [])]),
         }
 
 
 def serve(name: str, predictor: Predicts) -> Model:
     """Return the model over a predictor."""
     operations: dict[str, Operation] = {"predict": lambda texts: [_answer(a) for a in predictor.predict(texts)]}
+    explain: Explain | None = None
     if predictor.task == "classification":
+        steps: Callable[[str], Iterator[Any]] = predictor.explain_steps  # type: ignore[attr-defined]
+        explain = lambda text: (step and _answer(step) for step in steps(text))  # noqa: E731 - beside its kind
         embed: Callable[[list[Any]], Any] = predictor.embed  # type: ignore[attr-defined]
         operations["embed"] = lambda texts: [to_json(row.tolist(), inf_nan_mode="null") for row in embed(texts)]
     tagger = predictor.task == "tagging"
-    return Model(name, predictor.task, predictor.model, predictor.labels, tagger, operations)
+    return Model(name, predictor.task, predictor.model, predictor.labels, tagger, operations, explain)
 
 
 def load(sources: Mapping[str, str], threads: int) -> dict[str, Model]:
@@ -70,11 +78,14 @@ def load(sources: Mapping[str, str], threads: int) -> dict[str, Model]:
     """
     from dense_lstm_zoo_runtime import Predictor
 
-    models = {name: serve(name, Predictor(source, threads=threads)) for name, source in sources.items()}
-    for model in models.values():
-        for operation in model.operations.values():
-            operation([""])
-    return models
+    return {name: warm(serve(name, Predictor(source, threads=threads))) for name, source in sources.items()}
+
+
+def warm(model: Model) -> Model:
+    """Answer an empty text, and return the model."""
+    for operation in model.operations.values():
+        operation([""])
+    return model
 
 
 def _answer(answer: Any) -> bytes:

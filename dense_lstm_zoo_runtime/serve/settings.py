@@ -6,9 +6,10 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dense_lstm_zoo_runtime.checks import MOST_THREADS
 
@@ -69,34 +70,41 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     """
     parser = argparse.ArgumentParser(
         prog="python -m dense_lstm_zoo_runtime.serve",
-        description="Serve models over HTTP with NumPy, ONNX Runtime and RE2 alone.",
-        epilog="Each option can be set in the environment: ZOO_MODEL, ZOO_PORT, ZOO_MAX_BATCH, ...",
+        description="Serve models over HTTP, and a page to try them at /, without TensorFlow.",
+        epilog="Example: python -m dense_lstm_zoo_runtime.serve exports/trec-onnx. Each option can be set in the "
+        "environment: ZOO_MODEL (sources between spaces), ZOO_PORT, ZOO_MAX_BATCH, ...",
     )
     parser.add_argument(
-        "--model",
-        action="append",
+        "sources",
+        nargs="*",
         metavar="[NAME=]SOURCE",
-        help="an ONNX export's folder, a bundle that holds one, or a preset's name; may be given several times, "
-        "and /v1/predict asks the first",
+        help="an ONNX export's folder, a bundle that holds one, or a preset's name; of several, /v1/predict asks "
+        "the first",
     )
-    defaults = Settings()
-    for name, text in _HELP.items():
-        default = getattr(defaults, name)
-        parser.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=type(default),
-            default=environment.get(f"ZOO_{name.upper()}", default),
-            metavar="N" if isinstance(default, (int, float)) else "TEXT",
-            help=f"{text} (default {default})",
-        )
-    values = vars(parser.parse_args(arguments))
-    sources = values.pop("model") or environment.get("ZOO_MODEL", "").split()
+    for name, keywords in options(environment):
+        parser.add_argument(name, **keywords)
+    values = vars(parser.parse_intermixed_args(arguments))
+    sources = values.pop("sources") or environment.get("ZOO_MODEL", "").split()
     try:
         settings = Settings(models=_sources_by_name(sources), **values)
-        _check(settings)
+        check(settings)
     except ValueError as error:
         parser.error(str(error))
     return settings
+
+
+def options(environment: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of each option, without the models, and its keywords for ``add_argument``."""
+    defaults = Settings()
+    for name, text in _HELP.items():
+        default = getattr(defaults, name)
+        keywords = {
+            "type": type(default),
+            "default": environment.get(f"ZOO_{name.upper()}", default),
+            "metavar": "N" if isinstance(default, (int, float)) else "TEXT",
+            "help": f"{text} (default {default})",
+        }
+        yield f"--{name.replace('_', '-')}", keywords
 
 
 def _sources_by_name(sources: Sequence[str]) -> dict[str, str]:
@@ -113,11 +121,12 @@ def _sources_by_name(sources: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"Two models are called {name!r}: {by_name[name]} and {source}; give NAME=SOURCE.")
         by_name[name] = source
     if not by_name:
-        raise ValueError("No model to serve: give --model SOURCE or set ZOO_MODEL.")
+        raise ValueError("No model to serve: give an export's folder or a preset's name, or set ZOO_MODEL.")
     return by_name
 
 
-def _check(settings: Settings) -> None:
+def check(settings: Settings) -> None:
+    """Raise ``ValueError`` for a value out of range, or values that do not go together."""
     smallest = {name: 1 for name in _HELP if isinstance(getattr(settings, name), int)} | {"port": 0, "max_wait_ms": 0}
     for name, minimum in smallest.items():
         if not minimum <= getattr(settings, name) < math.inf:

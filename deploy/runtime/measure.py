@@ -34,7 +34,7 @@ LAST = ("", "--requests {requests} --seconds {seconds} --clients 32")
 @contextlib.contextmanager
 def server(model: str, port: int, settings: Sequence[str]) -> Iterator[str]:
     """Start the server as a process of its own and give its address, once it can be asked."""
-    options = ["--model", f"model={model}", "--port", str(port), *settings]
+    options = [f"model={model}", "--port", str(port), *settings]
     command = [sys.executable, "-m", "dense_lstm_zoo_runtime.serve", *options]
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as process:
         try:
