@@ -25,6 +25,8 @@ HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 SERVE = [f"dense-lstm-zoo-runtime[serve]=={VERSION}"]
 BEAM = ["apache-beam>=2.77,<3"]
+PARQUET = ["pyarrow>=18"]
+EXCEL = ["openpyxl>=3.1.5"]
 COMPLETION = ["argcomplete>=3.5"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7", "latex2mathml>=3.78"]
 
@@ -65,6 +67,8 @@ setup(
         "notebooks": NOTEBOOKS,
         "docs": DOCS,
         "beam": BEAM,
+        "parquet": PARQUET,
+        "excel": EXCEL,
         "completion": COMPLETION,
         "hub": HUB,
         "serving": SERVING,
@@ -76,6 +80,8 @@ setup(
             *NOTEBOOKS,
             *DOCS,
             *BEAM,
+            *PARQUET,
+            *EXCEL,
             *COMPLETION,
             *HUB,
             *ONNX,

@@ -22,6 +22,7 @@ LIBRARIES = frozenset(
         "numpy",
         "onnx",
         "onnxruntime",
+        "openpyxl",
         "pandas",
         "prometheus_client",
         "pyarrow",

@@ -117,7 +117,7 @@ def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path
         "does not exist. Did you mean 'mine.txt'"
         in output_of(capsys, "evaluate", run[1], "--test-file", tmp_path / "mien.txt")[2]
     )
-    advice = "its name does not show its format; give it with --dataset. Accepted: csv, tsv, jsonl."
+    advice = "its name does not show its format; give it with --dataset. Accepted: csv, tsv, jsonl, parquet, xlsx."
     message = f"error: {tmp_path}/mine.txt: {advice}\n"
     assert output_of(capsys, *arguments) == (2, "", message)
     status, out, _ = output_of(capsys, *arguments, "--dataset", "csv")

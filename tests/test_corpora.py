@@ -86,9 +86,10 @@ def test_every_corpus_has_its_name_in_the_list():
     published = ["trec", "trec_fine", "sst1", "sst1_phrases", "sst2", "sst2_phrases", "mr", "subj", "cr", "imdb"]
     tagged = ["ewt_upos", "ewt_xpos", "conll2000", "ccgbank", "wsj"]
     own = ["columns", "auto", "pos", "mrg"]
-    assert list_corpora() == ["demo", *published, "ptb", "imdb_raw", *tagged, "csv", "tsv", "jsonl", "text", *own]
+    tables = ["csv", "tsv", "jsonl", "parquet", "xlsx"]
+    assert list_corpora() == ["demo", *published, "ptb", "imdb_raw", *tagged, *tables, "text", *own]
     assert list_corpora("tagging") == ["demo", *tagged, *own]
-    assert list_corpora("classification") == ["demo", *published, "csv", "tsv", "jsonl"]
+    assert list_corpora("classification") == ["demo", *published, *tables]
     assert list_corpora("language_model") == ["demo", "ptb", "imdb_raw", "text"]
 
 

@@ -24,7 +24,10 @@ TABLE = "text,label\nfine film,up\ndull film,down\n"
         (["--dataset", "mien.csv"], "mien.csv does not exist. Did you mean 'mine.csv' in that folder? Give --dataset"),
         (["--dataset", "empty"], "error: empty holds no training texts (it holds nothing). Give --dataset with"),
         (["--dataset", "twice"], "holds train.csv and train.tsv; name one of them with --train-file"),
-        (["--dataset", "mine.txt"], "give it with --train-file mine.txt --dataset. Accepted: csv, tsv, jsonl."),
+        (
+            ["--dataset", "mine.txt"],
+            "give it with --train-file mine.txt --dataset. Accepted: csv, tsv, jsonl, parquet, xlsx.",
+        ),
         (["--dataset", "mine.csv", "--train-file", "mine.csv"], "both name the texts; give one of them"),
         (["--dataset", "ptb"], "Corpus 'ptb' is for language_model, not for classification."),
     ],
@@ -41,7 +44,7 @@ def test_a_wrong_dataset_says_which_forms_there_are(tmp_path, monkeypatch, capsy
     if "Give" in message or "Say" in message:
         for form in (
             "a corpus's name (demo, trec",
-            "a file of your own (csv, tsv, jsonl; such as mine.csv)",
+            "a file of your own (csv, tsv, jsonl, parquet, xlsx; such as mine.csv)",
             "train.csv",
         ):
             assert form in err
@@ -107,7 +110,7 @@ def test_a_tagger_s_files_are_read_as_their_names_say(write):
     [
         ("terc", "Unknown corpus 'terc'. Did you mean 'trec'? Give a corpus's name (demo, trec"),
         ("mien.csv", "Did you mean 'mine.csv' in that folder? Give a corpus's name (demo, trec"),
-        ("mine.txt", 'give it with load_corpus("csv", train_file=...). Accepted: csv, tsv, jsonl.'),
+        ("mine.txt", 'give it with load_corpus("csv", train_file=...). Accepted: csv, tsv, jsonl, parquet, xlsx.'),
         ("twice", "name one of them with train_file=."),
     ],
 )

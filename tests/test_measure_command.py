@@ -200,7 +200,7 @@ def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeyp
         ("blank.txt", [], "blank.txt holds only blank texts"),
         ("a.tx", [], "a.tx does not exist. Did you mean 'a.txt'"),
         ("b.csv", ["--text-column", "siad"], "'siad'. Did you mean 'said'"),
-        ("a.txt", ["--text-column", "said"], "--text-column is for csv, tsv and jsonl; the input is text"),
+        ("a.txt", ["--text-column", "said"], "--text-column is for csv, tsv, jsonl, parquet and xlsx"),
         (None, ["--text-column", "said"], "describe the file of --texts; give --texts too"),
         (None, ["--repeats", "0"], "repeats must be an integer of at least 1; received 0"),
     ):

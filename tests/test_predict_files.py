@@ -119,9 +119,12 @@ def test_a_bundle_that_remembers_no_columns_has_the_usual_ones(run, tmp_path, ca
     ("arguments", "message"),
     [
         (["--file", "in.csv", "--text-column", "nope"], "Unknown column for in.csv: 'nope'. Accepted: id, said."),
-        (["--file", "in.xlsx"], "in.xlsx is xlsx by its name. If it is not, give its format with --input-format."),
+        (["--file", "in.xlsx"], "in.xlsx is not an Excel workbook (xlsx), whatever its name says: it is text"),
         (["--file", "in.conll"], "in.conll is columns by its name"),
-        (["--file", "in.txt", "--text-column", "a"], "--text-column is for csv, tsv and jsonl; the input is text"),
+        (
+            ["--file", "in.txt", "--text-column", "a"],
+            "--text-column is for csv, tsv, jsonl, parquet and xlsx; the input is text",
+        ),
         (["--file", "in.csv", "--output", "out.tsv"], "out.tsv is tsv by its name"),
         (["a", "--input-format", "csv"], "Texts given as arguments are raw text"),
         (["--file", "in.txt", "--prefix", "new_"], "--prefix is for csv and jsonl; the output is text."),

@@ -56,7 +56,7 @@ def test_bad_requests_lose_nothing(tmp_path, capsys):
     existing.write_text("mine")
     for arguments, message in (
         ((tmp_path / "none.txt",), "none.txt"),
-        ((source, "--text-column", "text"), "--text-column is for csv, tsv and jsonl; the input is text"),
+        ((source, "--text-column", "text"), "--text-column is for csv, tsv, jsonl, parquet and xlsx"),
         ((source, "--output", existing), "already exists"),
         ((source, "--encoding", "utf8x"), "utf8x"),
     ):

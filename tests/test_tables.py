@@ -288,7 +288,7 @@ def test_an_encoding_that_does_not_exist_is_refused(write, encoding):
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones(write):
-    with pytest.raises(ValueError, match=r"'json'\. Did you mean 'jsonl'.*Accepted: csv, jsonl, tsv"):
+    with pytest.raises(ValueError, match=r"'json'\. Did you mean 'jsonl'.*Accepted: csv, jsonl, parquet, tsv, xlsx"):
         read_table_corpus("json", train_file=write("x"))
 
 

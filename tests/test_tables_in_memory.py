@@ -96,8 +96,8 @@ def test_tables_of_the_real_libraries_are_read():
 def test_datasets_of_hugging_face_are_read():
     datasets = pytest.importorskip("datasets")
     features = datasets.Features(text=datasets.Value("string"), label=datasets.ClassLabel(names=["down", "up"]))
-    made = datasets.Dataset.from_dict({"text": TEXTS, "label": [1, 0] * 4}, features=features)
-    parts = datasets.DatasetDict(train=made, validation=made, test=made)
+    table = datasets.Dataset.from_dict({"text": TEXTS, "label": [1, 0] * 4}, features=features)
+    parts = datasets.DatasetDict(train=table, validation=table, test=table)
     corpus = zoo.load_corpus(parts)
     assert corpus.train == corpus.dev == corpus.test == zoo.load_corpus(pd.DataFrame(ROWS)).train
 
@@ -121,7 +121,7 @@ def test_the_parts_of_a_mapping_become_those_of_the_corpus(capsys):
         ({"train": classes(), "dev": classes(), "valid": classes()}, "'dev' and 'valid', both for dev; leave one out"),
         ({"train": classes(), "test": pd.DataFrame({"txt": ["a"], "label": [1]})}, "column of the test frame: 'text'"),
         (classes([1, -1] * 4), r"4 rows \(row 1, 3, 5, 7\), counted from 0, without a value in 'label'"),
-        (classes([1, 2] * 4), "'label' has 2 classes; row 1, counted from 0, is of class 2"),
+        (classes([1, 2] * 4), "row 1, counted from 0: 'label' has 2 classes; found class 2"),
         (pd.DataFrame(ROWS).rename(columns={"text": "txt"}), r"'text'\. Did you mean 'txt'.*text_column="),
     ],
 )

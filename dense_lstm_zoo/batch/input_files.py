@@ -109,10 +109,7 @@ def _form(files: Sequence[str], form: str | None) -> str:
         return str(checks.one_of("--input-format", form, READABLE))
     forms: dict[str, str] = {}
     for path in files:
-        is_parquet = path.lower().endswith(".parquet")
-        forms.setdefault(
-            "parquet" if is_parquet else format_of(path, READABLE, "--input-format", otherwise="text"), path
-        )
+        forms.setdefault(format_of(path, READABLE, "--input-format", otherwise="text"), path)
     if len(forms) > 1:
         examples = ", ".join(f"{path} ({form})" for form, path in forms.items())
         raise ValueError(f"The input has files of several formats: {examples}. Predict each format by itself.")

@@ -1,4 +1,4 @@
-"""A user's own table as a corpus: csv, tsv or jsonl, one example per row, checked before use."""
+"""A user's own table as a corpus: csv, tsv, jsonl, Parquet or xlsx, one example per row, checked before use."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data import labels
-from dense_lstm_zoo.data.delimited import name_lines
-from dense_lstm_zoo.data.tables import Table, read_tables
+from dense_lstm_zoo.data.tables import ReadingOptions, Table, read_tables
 
 
 def read_table_corpus(
@@ -19,6 +18,8 @@ def read_table_corpus(
     text_column: str = "text",
     label_column: str = "label",
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    skip_empty: bool = False,
 ) -> Corpus:
     """Read a corpus from one to three files of your own.
 
@@ -28,16 +29,20 @@ def read_table_corpus(
     them are integers. Rows that repeat the column names are left out. A line on standard error counts them.
 
     Args:
-        kind: "csv", "tsv" or "jsonl" (one object per line). csv and tsv begin with a row of column names, which shows
-            whether commas, semicolons, tabs or vertical bars separate them. Quoted cells may hold delimiters and line
-            breaks. Where tabs or vertical bars separate cells, the file shows whether quotation marks are quoting.
+        kind: "csv", "tsv", "jsonl" (one object per line), "parquet" or "xlsx". All but jsonl have a row of column
+            names. In csv and tsv it shows whether commas, semicolons, tabs or vertical bars separate them. Quoted cells
+            may hold delimiters and line breaks. Where tabs or vertical bars separate cells, the file shows whether
+            quotation marks are quoting. Of a workbook, the first sheet with the columns is read. In Parquet, integers
+            that Hugging Face saved as a ``ClassLabel`` become the names of their classes.
         train_file: The file to train on. Its labels are the corpus's labels.
         dev_file: The file to choose the best epoch on, if there is one. It has the format that its name says, else
             ``kind``, as it has if the name of ``train_file`` says another format than ``kind``.
         test_file: The file to report the final score on, if there is one. Its format is as for ``dev_file``.
         text_column: The column, or key, of the text.
         label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean.
-        encoding: How the files are encoded.
+        encoding: How csv, tsv and jsonl are encoded.
+        delimiter: The character between two cells of csv and tsv. None finds it out.
+        skip_empty: Whether rows without a text or a label are left out. A line on standard error counts them.
 
     Returns:
         A ``Corpus`` whose name is ``kind``.
@@ -58,7 +63,8 @@ def read_table_corpus(
         csv: 2 train; 2 labels: bad, good
     """
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    tables = read_tables(kind, paths, text_column, label_column, encoding)
+    options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
+    tables = read_tables(kind, paths, options)
     train = tables["train"]
     names = labels.unify(train.labels, str(train.path))
     label_names = labels.sorted_labels(names.values())
@@ -73,7 +79,7 @@ def read_table_corpus(
         if strange:
             label = table.labels[table.lines.index(strange[0])]
             raise ValueError(
-                f"{table.path}: {name_lines(strange)} with a label that does not occur in {train.path.name}; the first "
+                f"{table.name_rows(strange)} with a label that does not occur in {train.path.name}; the first "
                 f"is {label!r}.{labels.hint(label, label_names)} Labels of {train.path.name}: {', '.join(label_names)}."
             )
     splits = {part: _split(table, names, label_names) for part, table in tables.items()}
@@ -82,7 +88,14 @@ def read_table_corpus(
 
 
 def read_table(
-    kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
+    kind: str,
+    path: str | Path,
+    *,
+    text_column: str = "text",
+    label_column: str = "label",
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    skip_empty: bool = False,
 ) -> tuple[Split, tuple[str, ...]]:
     """Read one of your own files to score a model on. A single label is enough.
 
@@ -91,7 +104,9 @@ def read_table(
         path: The file.
         text_column: As in ``read_table_corpus``.
         label_column: As in ``read_table_corpus``.
-        encoding: How the file is encoded.
+        encoding: As in ``read_table_corpus``.
+        delimiter: As in ``read_table_corpus``.
+        skip_empty: As in ``read_table_corpus``.
 
     Returns:
         The texts, and the names of the labels that they have.
@@ -100,7 +115,8 @@ def read_table(
         FileNotFoundError: As for ``read_table_corpus``.
         ValueError: As for ``read_table_corpus``, except that one label is enough.
     """
-    table = read_tables(kind, {"test": path}, text_column, label_column, encoding)["test"]
+    options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
+    table = read_tables(kind, {"test": path}, options)["test"]
     names = labels.unify(table.labels, str(table.path))
     label_names = labels.sorted_labels(names.values())
     return _split(table, names, label_names), label_names

@@ -53,7 +53,7 @@ TASK = Task(
         "embedding_dropout": Range(0.2, 0.6, step=0.1),
         "learning_rate": Range(5e-4, 5e-3, log=True),
     },
-    own_files=("csv", "tsv", "jsonl"),
+    own_files=("csv", "tsv", "jsonl", "parquet", "xlsx"),
     commands=("predict", "embed", "explain"),
     answers=ANSWERS,
     package="dense_lstm_zoo.classification",

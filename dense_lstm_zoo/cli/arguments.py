@@ -16,6 +16,7 @@ BUNDLE = argument(
 )
 OVERWRITE = argument("--overwrite", action="store_true", help="replace an existing file")
 OVERWRITE_FOLDER = argument("--overwrite", action="store_true", help="replace an existing folder")
+_DELIMITER = "csv, tsv: what separates the columns, such as ';' or \\t for a tab (default: found out from the file)"
 PREFIX = "prefix of new columns' names (default: predicted_ if the input has such columns already)"
 RAW = argument(
     "--raw",
@@ -44,9 +45,7 @@ def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, .
     )
 
 
-def text_format(
-    texts: str, forms: Sequence[str] = records.FORMATS, column: str = "text"
-) -> tuple[Argument, Argument, Argument]:
+def text_format(texts: str, forms: Sequence[str] = records.FORMATS, column: str = "text") -> tuple[Argument, ...]:
     """Return the arguments that say how a file of texts is read.
 
     Args:
@@ -61,8 +60,9 @@ def text_format(
             choices=forms,
             help=f"format of {texts} (default: by the file's name, else text: one text per line)",
         ),
-        argument("--text-column", help=f"csv, tsv, jsonl: the texts' column (default: {column})"),
+        argument("--text-column", help=f"csv, tsv, jsonl, parquet, xlsx: the texts' column (default: {column})"),
         argument("--encoding", help=f"encoding of {texts} (default: utf-8)"),
+        argument("--delimiter", metavar="CHARACTER", help=_DELIMITER),
     )
 
 
@@ -96,8 +96,17 @@ def corpus(*, trains: bool) -> Group:
             help="your own files: the dev texts (default: a tenth of the training texts)",
         ),
         argument("--test-file", metavar="FILE", help="your own files: the test texts"),
-        argument("--text-column", metavar="NAME", help=f"csv, tsv, jsonl: the texts' column{otherwise} text)"),
-        argument("--label-column", metavar="NAME", help=f"csv, tsv, jsonl: the labels' column{otherwise} label)"),
+        argument(
+            "--text-column", metavar="NAME", help=f"tables (csv, tsv, jsonl, ...): the texts' column{otherwise} text)"
+        ),
+        argument("--label-column", metavar="NAME", help=f"tables: the labels' column{otherwise} label)"),
+        argument("--delimiter", metavar="CHARACTER", help=_DELIMITER),
+        argument(
+            "--skip-empty",
+            action="store_const",
+            const=True,
+            help="tables: leave out rows without a text or a label, and say how many (default: they are an error)",
+        ),
         argument(
             "--token-column",
             type=column,

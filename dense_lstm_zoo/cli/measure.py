@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls, mark_formula
+from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.measuring import rows
 from dense_lstm_zoo.measuring.measure import MAX_TEXTS, REPEATS, TIMEOUT, prepare
 from dense_lstm_zoo.storage import files, pipes
@@ -53,6 +55,7 @@ def measure(
     input_form: str | None,
     text_column: str | None,
     encoding: str | None,
+    delimiter: str | None,
     repeats: int,
     timeout: float,
     output: str | None,
@@ -60,9 +63,12 @@ def measure(
 ) -> int:
     """Print a line for each run, write the rows of those that could be measured, and return the exit status."""
     target = None if output is None else check_output(output, overwrite)
-    if texts is None and (input_form, text_column, encoding) != (None, None, None):
-        raise ValueError("--input-format, --text-column and --encoding describe the file of --texts; give --texts too.")
-    own = None if texts is None else read_texts(texts, input_form, text_column, encoding)
+    options = records.Options(input_form or "", text_column, encoding=encoding, delimiter=check_delimiter(delimiter))
+    if texts is None and options != records.Options(""):
+        raise ValueError(
+            "--input-format, --text-column, --encoding and --delimiter describe the file of --texts; give --texts too."
+        )
+    own = None if texts is None else read_texts(texts, options)
     plan = prepare(runs, own, repeats, timeout, "" if texts is None else Path(texts).name)
     names = [run.name for run in plan.runs]
     print(_heading(plan.shared), rows.LEGEND, rows.header(names), sep="\n", flush=True)
@@ -84,19 +90,18 @@ def measure(
     return 1 if failures else 0
 
 
-def read_texts(path: str, form: str | None, text_column: str | None, encoding: str | None) -> list[str]:
-    """Return the first texts of a file, read as ``predict`` does.
+def read_texts(path: str, options: records.Options) -> list[str]:
+    """Return the first texts of a file, read as ``predict`` does. Its name sets the format if that is empty.
 
     Raises:
         ValueError: The file holds no texts, or only blank ones, or cannot be read in this format.
         FileNotFoundError: It does not exist.
     """
     file = files.existing_file(path)
-    form = input_format(path, records.FORMATS, "--input-format", form, otherwise="text")
-    if text_column is not None and form == "text":
-        raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
+    form = input_format(path, records.FORMATS, "--input-format", options.form or None, otherwise="text")
+    records.check_options(form, options.text_column, options.encoding, options.delimiter)
     with pipes.stream(file) as stream:
-        source = records.read_records(stream, path, records.Options(form, text_column, encoding=encoding))
+        source = records.read_records(stream, path, dataclasses.replace(options, form=form))
         lines = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
     if not any(text.strip() for text in lines):
         raise ValueError(f"{path} holds {'only blank' if lines else 'no'} texts; there is nothing to predict.")

@@ -15,6 +15,7 @@ from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Folder, Source, check_command, load, open_folder, read_config
 from dense_lstm_zoo.corpora.own_files import format_of, input_format
 from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.outputs import check_output
@@ -41,6 +42,7 @@ class Request:
     overwrite: bool
     token_column: int | str | None = None
     separator: str | None = None
+    delimiter: str | None = None
 
     @property
     def name(self) -> str:
@@ -135,6 +137,7 @@ def open_source(
         separator=_separator(request, config),
         encoding=request.encoding,
         tokens=tasks.find(config["task"]).takes_tokens,
+        delimiter=check_delimiter(request.delimiter),
     )
     file = None if request.file is None else files.existing_file(request.file)
     stream = sys.stdin.buffer if file is None else stack.enter_context(pipes.stream(file))
@@ -171,11 +174,10 @@ def formats(request: Request, task: Task) -> tuple[str, str]:
         raise ValueError(f"--separator is for columns; the input is {input_form}.")
     if request.separator == "":
         raise ValueError("--separator is empty; give what is between columns, such as \\t for a tab.")
-    if request.text_column is not None and input_form in ("text", "columns"):
-        raise ValueError(f"--text-column is for csv, tsv and jsonl; the input is {input_form}.")
+    records.check_options(input_form, request.text_column, request.encoding, request.delimiter)
     form = request.form
     if form is None:
-        likely = {"tsv": "csv"}.get(input_form, input_form)
+        likely = "csv" if input_form in ("tsv", "parquet", "xlsx") else input_form
         default = likely if likely in writable else "jsonl" if likely == "csv" else "text"
         form = default if request.output is None else format_of(request.output, writable, "--format", otherwise=default)
     is_text = request.file is not None and ENDINGS.get(ending(request.file)) == "text"

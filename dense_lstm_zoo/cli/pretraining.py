@@ -14,6 +14,7 @@ from dense_lstm_zoo.cli.loading import Source, import_tensorflow, load_bundle
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.display import notes
@@ -37,6 +38,7 @@ def tokenize(
     input_form: str | None,
     text_column: str | None,
     encoding: str | None,
+    delimiter: str | None,
     overwrite: bool,
 ) -> None:
     """Write each text's tokens on a line. Texts without tokens are left out, and line ends within texts are spaces."""
@@ -44,12 +46,11 @@ def tokenize(
     if file is not None:
         files.existing_file(file)
         form = input_format(file, records.FORMATS, "--input-format", input_form, otherwise="text")
-    if text_column is not None and form == "text":
-        raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
+    records.check_options(form, text_column, encoding, delimiter)
     target_file = None if output is None else check_output(output, overwrite)
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(pipes.stream(files.existing_file(file))) if file is not None else sys.stdin.buffer
-        options = records.Options(form, text_column, encoding=encoding)
+        options = records.Options(form, text_column, encoding=encoding, delimiter=check_delimiter(delimiter))
         source = records.read_records(stream, file or "standard input", options)
         import_tensorflow()
         target = stack.enter_context(new_output(target_file)) if target_file else for_reading(sys.stdout)

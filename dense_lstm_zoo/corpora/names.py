@@ -8,7 +8,8 @@ from dense_lstm_zoo import tasks
 def list_corpora(task: str | None = None) -> list[str]:
     """Return every name that ``load_corpus`` accepts, or those for one task.
 
-    "csv", "tsv", "jsonl", "text", "columns", "auto", "pos" and "mrg" are for your own files. Every task has a "demo".
+    "csv", "tsv", "jsonl", "parquet", "xlsx", "text", "columns", "auto", "pos" and "mrg" are for your own files. Every
+    task has a "demo".
 
     Example:
         >>> list_corpora("language_model")

@@ -20,12 +20,9 @@ _BY_NAME = ("auto", "pos", "mrg")
 _BEGINNING = 1 << 14  # bytes
 _WAYS_OUT = {
     "json": ' pandas.read_json("old.json").to_json("new.jsonl", orient="records", lines=True) writes JSON lines.',
-    "parquet": ' pandas.read_parquet("old.parquet").to_csv("new.csv", index=False) writes a table.',
-    **dict.fromkeys(
-        ("xls", "xlsx", "ods"), ' pandas.read_excel("old.xlsx").to_csv("new.csv", index=False) writes one.'
-    ),
+    **dict.fromkeys(("xls", "ods"), " Save it as .xlsx or .csv."),
 }
-_FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
+_FOREIGN = ("json", "xls", "ods", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
 
 
 def format_of(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-_ZIP = b"PK\x03\x04"
+_ARCHIVE = "a zip archive"
 _IN_ZIP = {
     b"xl/": "an Excel workbook (xlsx)",
     b"word/": "a Word document (docx)",
     b"opendocument": "an OpenDocument file (ods, odt)",
 }
 _BEGINNINGS = {
-    _ZIP: "a zip archive",
+    b"PK\x03\x04": _ARCHIVE,
     b"PAR1": "a Parquet file",
     b"%PDF": "a PDF file",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a file of an older Office program (xls, doc)",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "a file of an older Office program (xls, doc), or an encrypted one",
     b"\x1f\x8b": "a file that is compressed with gzip",
     b"BZh": "a file that is compressed with bzip2",
     b"\xfd7zXZ\0": "a file that is compressed with xz",
@@ -28,30 +28,37 @@ _BEGINNINGS = {
     b"\xff\xd8\xff": "a picture",
     b"{\\rtf": "a document in RTF",
 }
-_WAYS_OUT = {
-    "xlsx": 'save the sheet as "CSV UTF-8", or read it with pandas.read_excel and give the frame',
-    "Parquet": "read it with pandas.read_parquet and give the frame",
-}
+_WAYS_OUT = {"xlsx": "name it .xlsx", "Parquet": "name it .parquet"}
+
+
+def kind_of(beginning: bytes) -> str | None:
+    """Return the kind of binary file that begins with these bytes, or None.
+
+    Args:
+        beginning: The first bytes of the file, or all of them. Some thousand tell xlsx from other archives.
+
+    Example:
+        >>> kind_of(b"PAR1..."), kind_of(b"text,label")
+        ('a Parquet file', None)
+    """
+    if beginning[257:262] == b"ustar":
+        return "a tar archive"
+    kind = next((kind for start, kind in _BEGINNINGS.items() if beginning.startswith(start)), None)
+    return next((inner for part, inner in _IN_ZIP.items() if part in beginning), kind) if kind == _ARCHIVE else kind
 
 
 def check_is_text(beginning: bytes, name: str) -> None:
     """Raise ``ValueError`` for bytes that begin a file of a known binary kind, and say which.
 
     Args:
-        beginning: The first bytes of the file, or all of them. Some thousand tell xlsx from other archives.
+        beginning: As for ``kind_of``.
         name: The name of the file, for the error.
 
     Example:
         >>> check_is_text(b"PAR1...", "reviews.csv")
         Traceback (most recent call last):
-        ValueError: reviews.csv is a Parquet file, whatever its name says: read it with pandas.read_parquet and give the
-        frame.
+        ValueError: reviews.csv is a Parquet file, whatever its name says: name it .parquet.
     """
-    kind = next((kind for start, kind in _BEGINNINGS.items() if beginning.startswith(start)), None)
-    if beginning.startswith(_ZIP):
-        kind = next((inner for part, inner in _IN_ZIP.items() if part in beginning), kind)
-    elif beginning[257:262] == b"ustar":
-        kind = "a tar archive"
-    if kind is not None:
+    if (kind := kind_of(beginning)) is not None:
         way_out = next((way for word, way in _WAYS_OUT.items() if word in kind), "give a file of text")
         raise ValueError(f"{name} is {kind}, whatever its name says: {way_out}.")

@@ -62,7 +62,9 @@ class Delimited:
     rows: Iterator[tuple[int, list[str]]]
 
 
-def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str) -> Delimited:
+def read_table(
+    lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str, delimiter: str | None = None
+) -> Delimited:
     """Return the rows of a table, which are read lazily. The column names are read at once.
 
     Rows that repeat the column names, as in files that were joined, are left out, and counted in a line on standard
@@ -74,6 +76,7 @@ def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str
         form: "csv" or "tsv".
         columns: The columns that the table must have. The one of the texts comes first.
         advice: What to do if it does not have them.
+        delimiter: What is between two cells. None finds it out.
 
     Raises:
         ValueError: No such column, or it is there twice. On iteration, with the line: a quotation mark that is never
@@ -81,7 +84,7 @@ def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str
             of another table.
     """
     lines = _ended_by_returns(lines)
-    dialect, lines = find_dialect(lines, name, form, columns)
+    dialect, lines = find_dialect(lines, name, form, columns, delimiter)
     rows = _rows(lines, name, dialect)
     line, header = next(rows, (1, None))
     if header is None:
@@ -92,9 +95,24 @@ def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str
     stripped = [cell.strip() for cell in names]
     if set(columns) <= set(stripped) and not set(columns) <= set(names):
         names = stripped
+    check_columns(name, names, columns, advice)
+    if dialect.delimiter not in (_usual(form), delimiter):
+        say(f"{name}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
+    return Delimited(names, dialect.delimiter, _examples(rows, name, names, columns, dialect.delimiter))
+
+
+def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str) -> None:
+    """Raise ``ValueError`` unless a table has each of the columns once.
+
+    Args:
+        name: The name of the table.
+        names: The names of its columns.
+        columns: The columns that it must have.
+        advice: What to do if it does not have them.
+    """
     for column in columns:
         if column not in names:
-            beginning = header[0].lstrip().lower()
+            beginning = "".join(names[:1]).lstrip().lower()
             looks = next(
                 (f" {description}" for start, description in _LOOKS.items() if beginning.startswith(start)), ""
             )
@@ -104,16 +122,35 @@ def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str
             )
         if names.count(column) > 1:
             raise ValueError(f"{name} has {names.count(column)} columns named {column!r}; rename all but one.")
-    if dialect.delimiter != _usual(form):
-        say(f"{name}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
-    return Delimited(names, dialect.delimiter, _examples(rows, name, names, columns, dialect.delimiter))
 
 
-def find_dialect(lines: Iterator[str], name: str, form: str, columns: Sequence[str]) -> tuple[Dialect, Iterator[str]]:
+def check_delimiter(delimiter: str | None) -> str | None:
+    r"""Return a delimiter, with a tab for the two characters ``\t``. None, which finds it out, stays None.
+
+    Raises:
+        ValueError: Anything but a single character, or one that a cell's end cannot be.
+
+    Example:
+        >>> check_delimiter("\\t"), check_delimiter("~"), check_delimiter(None)
+        ('\t', '~', None)
+    """
+    if delimiter is None or delimiter == "\\t":
+        return None if delimiter is None else "\t"
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise ValueError(
+            "delimiter (--delimiter) must be the one character between two cells, such as ; or \\t for a tab; received "
+            f"{delimiter!r:.40}."
+        )
+    return delimiter
+
+
+def find_dialect(
+    lines: Iterator[str], name: str, form: str, columns: Sequence[str], delimiter: str | None = None
+) -> tuple[Dialect, Iterator[str]]:
     """Return how a table is written, as far as its first line shows, and its lines from the first one on.
 
-    The delimiter is the one with which the first line holds the columns. If it is so with none, it is the one that
-    gives the most cells. A line ``sep=;`` says it.
+    The delimiter is the one that is given, or that a line ``sep=;`` says, or with which the first line holds the
+    columns. If it is so with none, it is the one that gives the most cells.
 
     Raises:
         ValueError: Two delimiters would do.
@@ -121,13 +158,16 @@ def find_dialect(lines: Iterator[str], name: str, form: str, columns: Sequence[s
     first = next(lines, "").removeprefix("\ufeff")
     lines = itertools.chain([first] if first else [], lines)
     if match := _SEPARATOR_LINE.fullmatch(first.strip("\r\n ")):
-        return Dialect("\t" if match[1] == "\\t" else match[1], skip=1), lines
+        return Dialect(delimiter or ("\t" if match[1] == "\\t" else match[1]), skip=1), lines
+    if delimiter is not None:
+        return Dialect(delimiter, spaced=f'"{delimiter} "' in first), lines
     cells = {delimiter: _cells(first, delimiter) for delimiter in (_usual(form), *DELIMITERS)}
     fitting = [delimiter for delimiter, names in cells.items() if set(columns) <= set(names)]
     if len(fitting) > 1 and _usual(form) not in fitting:
         both = " or ".join(DELIMITERS[delimiter] for delimiter in fitting)
         raise ValueError(
-            f"{name}: its columns may be separated by {both}. Say which in a first line, such as sep={fitting[0]}"
+            f"{name}: its columns may be separated by {both}. Say which with delimiter= (--delimiter), such as "
+            f"{fitting[0]!a}."
         )
     if not fitting:
         fitting = [max(cells, key=lambda delimiter: len(cells[delimiter]))]

@@ -9,6 +9,7 @@ from pathlib import Path
 ENDINGS = {
     **{form: form for form in ("csv", "tsv", "jsonl")},
     **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text", "npy": "npy"},
+    **{"parquet": "parquet", "pq": "parquet", "xlsx": "xlsx", "xlsm": "xlsx"},
     **dict.fromkeys(("conll", "conllu", "conllup", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
     **{form: form for form in ("auto", "pos", "mrg")},
 }

@@ -100,7 +100,11 @@ def check_frame(argument: str, table: Any) -> pd.DataFrame:
     frame = _converted(argument, table)
     for column, names in _class_names(table).items():
         if column in frame.columns:
-            frame = frame.assign(**{column: named_classes(argument, column, frame[column].tolist(), names)})
+            labels = [
+                named_class(f"{argument}, row {row}, counted from 0", column, value, names)
+                for row, value in enumerate(frame[column].tolist())
+            ]
+            frame = frame.assign(**{column: labels})
     return frame
 
 
@@ -141,23 +145,25 @@ def class_names_in(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str
         return {}
 
 
-def named_classes(owner: str, column: str, values: Sequence[Any], names: Sequence[str]) -> list[str | None]:
-    """Return the names of classes. -1 and missing values, which mean that there is no label, become None.
+def named_class(location: str, column: str, value: Any, names: Sequence[str] | None) -> Any:
+    """Return the name of a class. -1 and missing values, which mean that there is no label, become None.
+
+    Args:
+        location: Where the value is, for the error.
+        column: Its column.
+        value: The integer of the class.
+        names: The names of the column's classes. None means that its values stand for themselves.
 
     Raises:
         ValueError: A class that has no name.
     """
-    labels: list[str | None] = []
-    for row, value in enumerate(values):
-        if value is None or value != value or value == -1:
-            labels.append(None)
-        elif value not in range(len(names)):
-            raise ValueError(
-                f"{owner}: {column!r} has {len(names)} classes; row {row}, counted from 0, is of class {value!r:.40}."
-            )
-        else:
-            labels.append(names[int(value)])
-    return labels
+    if names is None:
+        return value
+    if value is None or value != value or value == -1:
+        return None
+    if value not in range(len(names)):
+        raise ValueError(f"{location}: {column!r} has {len(names)} classes; found class {value!r:.40}.")
+    return names[int(value)]
 
 
 def column(owner: str, frame: pd.DataFrame, name: Any) -> pd.Series:

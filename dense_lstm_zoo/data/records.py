@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import delimited, encodings
+from dense_lstm_zoo.data import delimited, encodings, typed_tables
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import sentence_lines
 from dense_lstm_zoo.data.tables import parse_json_object
 from dense_lstm_zoo.data.text_file import unpacked
 
 _BEGINNING = 1 << 16  # bytes that tell the kind or the encoding of a file
-FORMATS = ("text", "csv", "tsv", "jsonl")
+FORMATS = ("text", "csv", "tsv", "jsonl", *typed_tables.FORMATS)
 TAGGER_FORMATS = (*FORMATS, "columns")
+_NAME_COLUMN = "Give the texts' column with --text-column."
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,13 @@ class Options:
     """Options for reading a stream.
 
     Args:
-        form: "text" (one text per line), "csv", "tsv", "jsonl" or, for taggers, "columns".
+        form: One of ``FORMATS``, of which "text" has one text per line, or for taggers "columns".
         text_column: The column, or key, of the texts. None means "text", or for a tagger's JSON also "tokens".
         token_column: columns: the column of the tokens.
         separator: columns: their separator. None means spaces and tabs.
         encoding: The encoding. None means UTF-8, where lines of text, but not tables, may hold any bytes.
         tokens: Whether a text may be a list of tokens.
+        delimiter: csv, tsv: the character between two cells. None finds it out.
     """
 
     form: str
@@ -70,6 +72,18 @@ class Options:
     separator: str | None = None
     encoding: str | None = None
     tokens: bool = False
+    delimiter: str | None = None
+
+
+def check_options(form: str, text_column: str | None, encoding: str | None, delimiter: str | None) -> None:
+    """Raise ``ValueError`` for an option of the command line that the format of the input does not have."""
+    if text_column is not None and form in ("text", "columns"):
+        raise ValueError(f"--text-column is for csv, tsv, jsonl, parquet and xlsx; the input is {form}.")
+    if encoding is not None and form in typed_tables.FORMATS:
+        raise ValueError(f"--encoding is for files of text; the input is {form}.")
+    if delimiter is not None and form not in ("csv", "tsv"):
+        raise ValueError(f"--delimiter is for csv and tsv; the input is {form}.")
+    delimited.check_delimiter(delimiter)
 
 
 def from_texts(texts: Iterable[str]) -> Source:
@@ -100,12 +114,14 @@ def read_records(stream: BinaryIO, name: str, options: Options) -> Source:
 
 def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     form = options.form
+    if form in typed_tables.FORMATS:
+        return _typed(unpacked(stream), name, options)
     lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
     if form == "text":
         return from_texts(line.rstrip("\r\n") for line in lines)
     if form in ("csv", "tsv"):
-        return _table(lines, name, form, options.text_column or "text")
+        return _table(lines, name, options)
     if form == "jsonl":
         return Source(_json_lines(lines, name, options), [options.text_column or "text"])
     return Source(_sentences(lines, name, options), ["text"])
@@ -179,9 +195,31 @@ def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
         raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
 
-def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Source:
-    table = delimited.read_table(lines, name, form, [text_column], "Give the texts' column with --text-column.")
-    return Source(_table_records(table, name, table.names.index(text_column)), table.names)
+def _table(lines: Iterator[str], name: str, options: Options) -> Source:
+    column = options.text_column or "text"
+    table = delimited.read_table(lines, name, options.form, [column], _NAME_COLUMN, options.delimiter)
+    return Source(_table_records(table, name, table.names.index(column)), table.names)
+
+
+def _typed(stream: BinaryIO, name: str, options: Options) -> Source:
+    column = options.text_column or "text"
+    table = typed_tables.read_typed(stream, name, options.form, [column], _NAME_COLUMN)
+    return Source(_typed_records(table, name, options, column), table.names)
+
+
+def _typed_records(table: typed_tables.TypedTable, name: str, options: Options, column: str) -> Iterator[Record]:
+    text_at = table.names.index(column)
+    for number, cells in table.rows:
+        location, text = f"{name}, row {number}", "" if cells[text_at] is None else cells[text_at]
+        _check_text(text, location, column, options)
+        yield Record(text, location, table.names, cells)
+
+
+def _check_text(text: object, location: str, column: str, options: Options) -> None:
+    is_tokens = options.tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
+    if not (isinstance(text, str) or is_tokens):
+        form = "a string or a list of strings" if options.tokens else "a string"
+        raise ValueError(f"{location}: {column!r} must be {form}; found {text!r:.80}.")
 
 
 def _table_records(table: delimited.Delimited, name: str, text_at: int) -> Iterator[Record]:
@@ -206,12 +244,8 @@ def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[R
         if key is None:
             advice = "Give the texts' key with --text-column."
             raise ValueError(f"{checks.unknown_name(f'key for {location}:', keys[-1], row)} {advice}")
-        text = row[key]
-        is_tokens = options.tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
-        if not (isinstance(text, str) or is_tokens):
-            form = "a string or a list of strings" if options.tokens else "a string"
-            raise ValueError(f"{location}: {key!r} must be {form}; found {text!r:.80}.")
-        yield Record(text, location, list(row), list(row.values()))
+        _check_text(row[key], location, key, options)
+        yield Record(row[key], location, list(row), list(row.values()))
 
 
 def _sentences(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:

@@ -32,7 +32,10 @@ DATA = (
     "tag_column",
     "separator",
     "encoding",
+    "delimiter",
+    "skip_empty",
 )
+_NOT_TEXT = ("token_column", "tag_column", "skip_empty")
 _RUN = ("model", "recipe", "seed", "seeds", "folds", "only_folds", "run_dir")
 _PATHS = ("train_file", "dev_file", "test_file", "vectors", "init_from", "context")
 _LARGEST = 1 << 20  # bytes
@@ -122,7 +125,7 @@ def read_settings(path: str | Path) -> dict[str, Any]:
             raise ValueError(f"{path}: {title} must be a section, [{title}]; it is {section!r:.80}.")
         _check_names(path, title, section, accepted, sections)
         values |= {name: None if value == NULL else value for name, value in section.items()}
-    for name in ("recipe", "run_dir", *(name for name in DATA if not name.endswith(("token_column", "tag_column")))):
+    for name in ("recipe", "run_dir", *(name for name in DATA if name not in _NOT_TEXT)):
         if name in values:
             _text(path, name, values[name])
     return values

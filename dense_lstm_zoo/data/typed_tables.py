@@ -1,0 +1,167 @@
+"""Tables that are not text: Parquet files and Excel workbooks, row by row with the rows' numbers."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from dense_lstm_zoo.data.binary import kind_of
+from dense_lstm_zoo.data.delimited import check_columns
+from dense_lstm_zoo.data.frames import class_names_in, named_class
+from dense_lstm_zoo.display.notes import say
+from dense_lstm_zoo_runtime import install
+
+FORMATS = ("parquet", "xlsx")
+_LIBRARIES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
+_EXTRAS = {"parquet": install.extra("parquet"), "xlsx": install.extra("excel")}
+_BEGINNINGS = {"parquet": b"PAR1", "xlsx": b"PK\x03\x04"}
+_KINDS = {"parquet": "a Parquet file", "xlsx": "an Excel workbook (xlsx)"}
+_BATCH = 1024  # rows of Parquet that are decoded at a time
+
+
+@dataclass(frozen=True)
+class TypedTable:
+    """A table whose column names have been read.
+
+    Each of its rows comes with its number: in Parquet from 1, in a workbook as the program shows it.
+    """
+
+    names: list[str]
+    rows: Iterator[tuple[int, list[Any]]]
+
+
+def read_typed(
+    stream: BinaryIO, name: str, form: str, columns: Sequence[str], advice: str, *, only: bool = False
+) -> TypedTable:
+    """Return the rows of a table, which are read lazily. The column names are read at once.
+
+    Of a workbook, the first sheet with the columns is read. A line on standard error names it if there are others.
+
+    Args:
+        stream: The file.
+        name: Its name, for errors.
+        form: One of ``FORMATS``.
+        columns: The columns that the table must have.
+        advice: What to do if it does not have them.
+        only: Whether other columns of a Parquet file are left out.
+
+    Raises:
+        ValueError: The library that reads such files is not installed, another kind of file, a damaged one, no such
+            column, or one that is there twice. On iteration, with the row: a cell that cannot be read, or that is
+            beyond the column names.
+    """
+    stream = stream if stream.seekable() else io.BytesIO(stream.read())
+    beginning = stream.read(1 << 16)
+    stream.seek(0)
+    if not beginning.startswith(_BEGINNINGS[form]):
+        kind = kind_of(beginning) or ("text by its first bytes" if beginning else "empty")
+        raise ValueError(
+            f"{name} is not {_KINDS[form]}, whatever its name says: it is {kind}. Give its format with --dataset, or "
+            "with --input-format for texts to predict."
+        )
+    try:
+        if form == "parquet":
+            return _parquet(stream, name, columns, advice, only)
+        return _workbook(stream, name, columns, advice)
+    except ImportError:
+        library = _LIBRARIES[form]
+        raise ValueError(f"{name} is read with {library}, which is not installed: {_EXTRAS[form]}.") from None
+
+
+def _parquet(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, only: bool) -> TypedTable:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(stream)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{name} is not a whole Parquet file: {error}.") from None
+    names = list(file.schema_arrow.names)
+    check_columns(name, names, columns, advice)
+    if only:
+        names = [column for column in names if column in columns]
+    return TypedTable(names, _parquet_rows(file, name, names))
+
+
+def _parquet_rows(file: Any, name: str, names: list[str]) -> Iterator[tuple[int, list[Any]]]:
+    import pyarrow
+
+    classes, number = class_names_in(file.schema_arrow.metadata), 0
+    try:
+        for batch in file.iter_batches(_BATCH, columns=names):
+            cells = [batch.column(column).to_pylist() for column in names]
+            for row in zip(*cells, strict=True):
+                number += 1
+                location = f"{name}, row {number}"
+                pairs = zip(names, row, strict=True)
+                yield number, [_plain(named_class(location, column, x, classes.get(column))) for column, x in pairs]
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
+        raise ValueError(f"{name}, after row {number}: a cell cannot be read: {error}.") from None
+
+
+def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) -> TypedTable:
+    import openpyxl
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of formats and pictures, which are not read
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        sheets = {sheet.title: _sheet_rows(sheet, name) for sheet in book.worksheets}
+        headers = {title: next(rows, (1, []))[1] for title, rows in sheets.items()}
+    except ImportError:
+        raise
+    except Exception as error:  # openpyxl fails in many ways
+        raise ValueError(f"{name} is not a whole Excel workbook: {error}.") from None
+    names = {
+        title: ["" if cell is None else str(_plain(cell)).strip() for cell in row] for title, row in headers.items()
+    }
+    if not any(any(row) for row in names.values()):
+        raise ValueError(f"{name} is empty; a table begins with a row of column names.")
+    fitting = [title for title, row in names.items() if set(columns) <= set(row)]
+    title = (fitting or [title for title, row in names.items() if any(row)])[0]
+    check_columns(name, names[title], columns, advice)
+    if others := [other for other in names if other != title and any(names[other])]:
+        say(f"{name}: the sheet {title!r} is read, and not {', '.join(map(repr, others)):.200}.")
+    return TypedTable(names[title], _below(sheets[title], names[title], name))
+
+
+def _sheet_rows(sheet: Any, name: str) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows of a sheet that are not blank, with their numbers and without empty cells at their ends."""
+    sheet.reset_dimensions()  # some programs write wrong ones
+    number = 0
+    try:
+        for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+            cells = list(values)
+            while cells and (cells[-1] is None or (isinstance(cells[-1], str) and not cells[-1].strip())):
+                cells.pop()
+            if cells:
+                yield number, cells
+    except Exception as error:  # openpyxl fails in many ways
+        raise ValueError(f"{name}, after row {number}: the workbook is damaged: {error}.") from None
+
+
+def _below(rows: Iterator[tuple[int, list[Any]]], names: list[str], name: str) -> Iterator[tuple[int, list[Any]]]:
+    for number, cells in rows:
+        if len(cells) > len(names):
+            raise ValueError(
+                f"{name}, row {number} has {len(cells)} cells; there are {len(names)} column names. Name every column."
+            )
+        yield number, [*map(_text, cells), *[""] * (len(names) - len(cells))]
+
+
+def _text(cell: Any) -> str:
+    """Return a cell of a workbook as csv would hold it."""
+    return "" if cell is None else str(cell)
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON can hold it: dates and other objects as strings."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
