@@ -9,6 +9,8 @@ import pyarrow
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.corpora.own_files import read_split
 from dense_lstm_zoo.data.frames import check_frame, is_frame, parts_of
 from tests.bundle_harness import LABELS, bundle
 
@@ -180,6 +182,88 @@ def test_predict_evaluate_and_embed_take_tables_with_the_columns_of_the_training
         trained.evaluate({"train": frame})
     with pytest.raises(ValueError, match=r"Unknown column of the frame: 'said'"):
         trained.predict(pd.DataFrame({"sad": texts}))
+
+
+SENTENCES = {"tokens": [["Dogs", "bark"], ["Go"], []] * 5, "tags": [["N", "V"], ["V"], []] * 5}
+
+
+class List:
+    """The feature of Hugging Face for lists, with the feature of their items."""
+
+    def __init__(self, feature):
+        self.feature = feature
+
+
+def test_sentences_of_tables_train_taggers():
+    corpus = zoo.load_corpus(pd.DataFrame(SENTENCES), "tagging")
+    assert (len(corpus.train), len(corpus.dev), corpus.test, corpus.tag_names) == (9, 1, None, ("N", "V"))
+    numbers = {"tokens": SENTENCES["tokens"], "ner": [[0, 1], [1], []] * 5}
+    coded = Dataset(numbers, [])
+    coded.features = {"tokens": List(object()), "ner": List(ClassLabel(["N", "V"]))}
+    named = zoo.load_corpus({"train": coded, "test": coded}, "tagging", tag_column="ner")
+    assert named.train == corpus.train
+    assert len(named.test) == 10
+    table = pyarrow.table(numbers)
+    features = {"ner": {"feature": {"names": ["N", "V"], "_type": "ClassLabel"}, "_type": "List"}}
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    assert zoo.load_corpus(table, "tagging", tag_column="ner").train == corpus.train
+
+
+def test_texts_of_tables_train_language_models():
+    frame = pd.DataFrame({"text": ["to be\nor not", None, " ", "to be"] * 5})
+    corpus = zoo.load_corpus({"train": frame, "test": frame}, "language_model")
+    assert corpus.train[:4] == ["to be", "or not", "to be", "to be"]
+    assert [len(part) for part in (corpus.train, corpus.dev, corpus.test)] == [14, 1, 15]
+    assert zoo.load_corpus(frame, "language_model").train == corpus.train
+
+
+@pytest.mark.parametrize(
+    ("task", "columns", "message"),
+    [
+        (
+            "tagging",
+            {"tokens": [["a"]], "tags": ["N"]},
+            "row 0, counted from 0: 'tags' must hold lists of strings; found 'N'",
+        ),
+        ("tagging", {"tokens": [["a", None]], "tags": [["N"]]}, "found None in one"),
+        ("tagging", {"tokens": [["a", "b"]], "tags": [["N"]]}, "row 0, .*: 2 tokens and 1 tags; each token needs one"),
+        ("tagging", {"tokens": [[]], "tags": [[]]}, "holds no tokens"),
+        ("tagging", {"tokens": [["a"]], "tags": [["N"]]}, "only one sentence"),
+        ("tagging", {"tokens": [["a"]]}, r"column of the frame: 'tags'.* token_column= and tag_column=\.$"),
+        ("language_model", {"text": ["a", 5]}, "row 1, counted from 0, is 5"),
+        ("language_model", {"text": [None]}, "holds no text in 'text'"),
+        ("language_model", {"text": ["a"]}, "only one line"),
+    ],
+)
+def test_tables_that_cannot_train_these_are_refused(task, columns, message):
+    with pytest.raises(ValueError, match=message):
+        zoo.load_corpus(pd.DataFrame(columns), task)
+
+
+def test_an_option_of_another_task_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="Unknown option for tables of tagging: 'skip_empty'"):
+        zoo.load_corpus(pd.DataFrame(SENTENCES), "tagging", skip_empty=True)
+    with pytest.raises(ValueError, match="frame cannot be written as JSON lines; give its texts as files"):
+        zoo.tune("bilstm_tagger", pd.DataFrame(SENTENCES), tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()
+
+
+def test_a_label_that_a_model_does_not_know_is_named_with_its_line(write):
+    trained = bundle("bilstm")
+    split, names = read_split("csv", write(f"text,label\na,{LABELS[0]}\nb,other\nc,{LABELS[1]}\nd,other\n", "test.csv"))
+    with pytest.raises(ValueError, match=r"^2 rows \(lines 3, 5\): Unknown label 'other'"):
+        trained.evaluate(split, names)
+    with pytest.raises(ValueError, match=r"^Unknown label 'other'"):
+        trained.evaluate(zoo.Split(["a"], [0]), ["other"])
+
+
+def test_where_texts_are_in_a_file_is_no_part_of_their_fingerprint(write):
+    name = write("text,label\n\n" + "".join(map("{},{}\n".format, TEXTS, ROWS["label"])), "train.csv")
+    from_file, from_frame = zoo.load_corpus(name), zoo.load_corpus(pd.DataFrame(ROWS))
+    assert from_file.train.lines == list(range(3, 11))
+    assert from_file.with_dev(0.25).dev.lines[0] in range(3, 11)
+    job_class = tasks.find("classification").job_class
+    assert job_class.fingerprint(from_file) == job_class.fingerprint(from_frame)
 
 
 def test_no_library_of_tables_is_imported_before_the_user_does():

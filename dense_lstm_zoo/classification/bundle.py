@@ -19,9 +19,10 @@ from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame, parts_of
 from dense_lstm_zoo.data.graphs import graph
-from dense_lstm_zoo.data.labels import key
+from dense_lstm_zoo.data.labels import hint, key
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.tasks import Task
@@ -348,5 +349,9 @@ class ClassificationBundle(Bundle):
         index = {name: places.get(name, places.get(key(name))) for name in {names[label] for label in split.labels}}
         for name, place in index.items():
             if place is None:
-                raise checks.unknown_name("label", name, self.labels)
+                lines = [line for line, label in zip(split.lines, split.labels, strict=False) if names[label] == name]
+                raise ValueError(
+                    f"{f'{name_lines(lines, split.unit)}: ' if lines else ''}"
+                    f"{checks.unknown_name('label', name, self.labels)}{hint(name, self.labels)}"
+                )
         return np.array([index[names[label]] for label in split.labels])

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
+from dense_lstm_zoo.classification.tables import read_frames, read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
 from dense_lstm_zoo.corpora import imdb, imdb_archive
 from dense_lstm_zoo.data.sources import NLTK, About, Source, SourceFile, demo, members
@@ -240,4 +240,4 @@ SOURCES = {
         not_for="other domains without a test of your own, decisions about people, irony, reviews that take no side",
     ),
 }
-read_files, read_file = read_table_corpus, read_table
+read_files, read_file, read_tables = read_table_corpus, read_table, read_frames

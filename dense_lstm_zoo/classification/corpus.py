@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Split:
     """Texts and, for each, the index of its label in ``Corpus.label_names``.
 
-    Arrays and pandas' columns become lists.
+    Arrays and pandas' columns become lists. ``lines`` says where each text is in its file, for errors, and ``unit``
+    whether that is a "line" or a "row".
 
     Raises:
         TypeError: A string in place of texts, an item that is no string, or a label that is not an integer.
@@ -30,6 +31,8 @@ class Split:
 
     texts: list[str]
     labels: list[int]
+    lines: Sequence[int] = field(default=(), compare=False)
+    unit: str = field(default="line", compare=False)
 
     def __post_init__(self) -> None:
         checks.sequence(self.texts)
@@ -49,7 +52,8 @@ class Split:
 
     def select(self, indices: Sequence[int]) -> Split:
         """Return the texts with these indices, in their order, with their labels."""
-        return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices])
+        lines = [self.lines[i] for i in indices] if self.lines else ()
+        return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit)
 
 
 def _index(label: Any) -> int:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data import labels
+from dense_lstm_zoo.data.frames import column
 from dense_lstm_zoo.data.tables import ReadingOptions, Table, read_tables
+from dense_lstm_zoo.display.notes import say
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_table_corpus(
@@ -122,6 +129,43 @@ def read_table(
     return _split(table, names, label_names), label_names
 
 
+def read_frames(
+    frames: Mapping[str, pd.DataFrame],
+    *,
+    text_column: Any = "text",
+    label_column: Any = "label",
+    skip_empty: bool = False,
+) -> Corpus:
+    """Return the corpus of pandas' frames by part. A dev or test frame without any label is left out.
+
+    Args:
+        frames: The frame of each part, of which there is one for ``train``.
+        text_column: The column of the texts.
+        label_column: The column of the labels.
+        skip_empty: Whether rows without a text or a label are left out.
+
+    Raises:
+        ValueError: As for ``Corpus.from_frame``.
+    """
+    labelled = {part: frame for part, frame in frames.items() if not _has_no_labels(part, frame, label_column)}
+    return Corpus.from_frame(
+        frames["train"],
+        text=text_column,
+        label=label_column,
+        dev=labelled.get("dev"),
+        test=labelled.get("test"),
+        skip_empty=skip_empty,
+    )
+
+
+def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Any) -> bool:
+    """Return whether a dev or test frame has only missing labels. A line on standard error says so."""
+    if part == "train" or not len(frame) or not column(f"the {part} frame", frame, label_column).isna().all():
+        return False
+    say(f"the {part} frame has no labels, and is left out.")
+    return True
+
+
 def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
     index = {label: i for i, label in enumerate(label_names)}
-    return Split(table.texts, [index[labels.name_of(label, names)] for label in table.labels])
+    return Split(table.texts, [index[labels.name_of(label, names)] for label in table.labels], table.lines, table.unit)

@@ -31,6 +31,14 @@ class AnyCorpus(abc.ABC):
         corpus: Any = self
         return dataclasses.replace(corpus, **parts) if parts else self
 
+    def json_lines(self) -> dict[str, str]:
+        """Return the parts by name, each as JSON lines that ``load_corpus`` reads.
+
+        Raises:
+            ValueError: A corpus whose texts have no label each.
+        """
+        raise ValueError(f"{self.name} cannot be written as JSON lines; give its texts as files of your own.")
+
     @classmethod
     def first(cls, part: Any, number: int) -> Any:
         """Return the first texts of a part, None for a part that is None."""

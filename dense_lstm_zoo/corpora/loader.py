@@ -5,6 +5,7 @@ To add a corpus, write a reader and an entry in ``SOURCES`` in its task's ``corp
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,6 @@ from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, source_of
 from dense_lstm_zoo.corpora.names import list_corpora as list_corpora
 from dense_lstm_zoo.data import sources
 from dense_lstm_zoo.data.frames import check_frame, column_names, parts_of
-from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +31,9 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
             ``DatasetDict``, with the columns ``text`` and ``label`` or those of ``text_column`` and ``label_column``.
             See ``Corpus.from_frame`` for more.
         task: The corpus's task, such as ``"language_model"``. Needed to choose between the demo corpora.
-        options: For tables in memory ``text_column``, ``label_column`` and ``skip_empty``. For your own files the
-            arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
+        options: For tables in memory ``text_column``, ``label_column`` and ``skip_empty``, for a tagger's
+            ``token_column`` and ``tag_column``, whose cells are lists, and for a language model's ``text_column``. For
+            your own files the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
             "auto", "pos", "mrg").
 
@@ -118,28 +119,21 @@ def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> An
         )
     if "train" not in parts:
         raise ValueError(f"The dataset holds no training texts (it holds {', '.join(parts)}); name a table 'train'.")
-    owner = next(candidate for candidate in tasks.every() if "csv" in candidate.own_files)
-    if task not in (None, owner.name):
-        raise ValueError(f"A frame of labelled texts is for {owner.name}, not for {task}.")
-    accepted = {"text_column": "text", "label_column": "label", "skip_empty": False}
+    owner = tasks.every()[0] if task is None else tasks.find(task)
+    reader = owner.read_tables
+    accepted = {name: x.default for name, x in inspect.signature(reader).parameters.items() if x.kind is x.KEYWORD_ONLY}
     for option in options:
         if option not in accepted:
-            raise ValueError(f"{checks.unknown_name('option for a frame:', option, accepted)} For more, see {advice}.")
-    text, label, skip_empty = ({**accepted, **options}[name] for name in accepted)
-    for name, table in parts.items():
+            raise checks.unknown_name(f"option for tables of {owner.name}:", option, accepted)
+    settings = {**accepted, **options}
+    columns = {option: name for option, name in settings.items() if option.endswith("_column")}
+    for part, table in parts.items():
         names = column_names(table)
-        for column in (text, label):
-            if names and str(column) not in names:
-                place = "the frame" if len(parts) == 1 else f"the {name} frame"
+        for name in columns.values():
+            if names and str(name) not in names:
+                place = "the frame" if len(parts) == 1 else f"the {part} frame"
                 raise ValueError(
-                    f"{checks.unknown_name(f'column of {place}:', column, names)} Name the columns with text_column= "
-                    f"and label_column=, or with {advice}."
+                    f"{checks.unknown_name(f'column of {place}:', name, names)} Name the columns with "
+                    f"{' and '.join(map(as_argument, columns))}{f', or with {advice}' if owner.labels_texts else ''}."
                 )
-    frames = {name: check_frame(f"The {name} frame", table) for name, table in parts.items()}
-    for name in ("dev", "test"):
-        if name in frames and len(frames[name]) and frames[name][label].isna().all():
-            say(f"the {name} frame has no labels, and is left out.")
-            del frames[name]
-    return owner.module("corpus").Corpus.from_frame(
-        frames["train"], text=text, label=label, dev=frames.get("dev"), test=frames.get("test"), skip_empty=skip_empty
-    )
+    return reader({part: check_frame(f"The {part} frame", table) for part, table in parts.items()}, **settings)

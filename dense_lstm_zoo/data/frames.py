@@ -129,8 +129,8 @@ def _class_names(table: Any) -> dict[str, list[str]]:
     """Return the names of classes by column: of the ``ClassLabel`` features of Hugging Face, also in an Arrow table."""
     features = getattr(table, "features", None)
     if isinstance(features, Mapping):
-        labels = {name: feature for name, feature in features.items() if type(feature).__name__ == "ClassLabel"}
-        return {name: list(label.names) for name, label in labels.items()}
+        labels: dict[str, Any] = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
+        return {name: list(x.names) for name, x in labels.items() if type(x).__name__ == "ClassLabel"}
     metadata = getattr(getattr(table, "schema", None), "metadata", None)
     return class_names_in(metadata) if isinstance(metadata, Mapping) else {}
 
@@ -139,14 +139,16 @@ def class_names_in(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str
     """Return the names of classes by column that Hugging Face writes into the metadata of an Arrow schema."""
     try:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
-        labels = {name: feature for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
-        return {name: [str(label) for label in feature["names"]] for name, feature in labels.items()}
+        labels = {name: feature.get("feature", feature) for name, feature in features.items()}
+        return {name: list(map(str, x["names"])) for name, x in labels.items() if x.get("_type") == "ClassLabel"}
     except (KeyError, ValueError, TypeError, AttributeError):
         return {}
 
 
 def named_class(location: str, column: str, value: Any, names: Sequence[str] | None) -> Any:
     """Return the name of a class. -1 and missing values, which mean that there is no label, become None.
+
+    A list of classes becomes a list of names.
 
     Args:
         location: Where the value is, for the error.
@@ -157,8 +159,10 @@ def named_class(location: str, column: str, value: Any, names: Sequence[str] | N
     Raises:
         ValueError: A class that has no name.
     """
-    if names is None:
+    if names is None or isinstance(value, str):
         return value
+    if isinstance(value, list) or hasattr(value, "__len__"):  # of the tags of a sentence
+        return [named_class(location, column, item, names) for item in value]
     if value is None or value != value or value == -1:
         return None
     if value not in range(len(names)):

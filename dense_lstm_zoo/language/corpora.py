@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.corpora import imdb_archive
+from dense_lstm_zoo.data.frames import column
 from dense_lstm_zoo.data.sources import PENN_TREEBANK, About, Source, SourceFile, demo
 from dense_lstm_zoo.data.text_file import TextFile, token_lines
 from dense_lstm_zoo.language.corpus import EOS, LanguageCorpus
 from dense_lstm_zoo.language.reviews import read_imdb_raw
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PTB_TOKENS = {"train": 929_589, "dev": 73_760, "test": 82_430}
 _PTB_TYPES = 10_000
@@ -117,6 +123,35 @@ SOURCES = {
     ),
 }
 read_files = read_text_files
+
+
+def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Any = "text") -> LanguageCorpus:
+    """Return the corpus of pandas' frames by part, with a paragraph per row. Rows without text are left out.
+
+    Without ``dev``, the last tenth of the training rows is held out.
+
+    Raises:
+        ValueError: A text that is not a string, with its row, or a part without text.
+    """
+    parts = {}
+    for part, frame in frames.items():
+        cells = column(f"the {part} frame", frame, text_column)
+        is_missing = cells.isna().tolist()
+        for row, cell in enumerate(cells.tolist()):
+            if not isinstance(cell, str) and not is_missing[row]:
+                raise ValueError(
+                    f"The {part} frame: {text_column!r} must hold strings; row {row}, counted from 0, is {cell!r:.80}."
+                )
+        parts[part] = [line for text in cells.dropna() for line in text.splitlines() if line.strip()]
+        if not parts[part]:
+            raise ValueError(f"The {part} frame holds no text in {text_column!r}.")
+    train = parts["train"]
+    if "dev" not in parts:
+        if len(train) < 2:
+            raise ValueError("The train frame has only one line, so none can be held out; give a dev frame.")
+        num_train = len(train) - max(len(train) // 10, 1)
+        parts |= {"train": train[:num_train], "dev": train[num_train:]}
+    return LanguageCorpus("frame", parts["train"], parts["dev"], parts.get("test"))
 
 
 def read_file(form: str, path: str | Path, encoding: str = "utf-8") -> tuple[TextFile, tuple[str, ...]]:

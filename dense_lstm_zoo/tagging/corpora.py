@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.data.columns import UPOS, XPOS
 from dense_lstm_zoo.data.endings import form_beside
+from dense_lstm_zoo.data.frames import column
 from dense_lstm_zoo.data.sources import NLTK, PENN_TREEBANK, About, Source, SourceFile, demo, members
 from dense_lstm_zoo.tagging import licensed
 from dense_lstm_zoo.tagging.column_files import read_columns as read_columns  # of the names that users import
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.licensed import Licensed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = ("columns", *licensed.READERS)
 
@@ -273,3 +277,44 @@ def read_file(
                 f"({as_option(name)})."
             )
     return reader(path, encoding=encoding), ()
+
+
+def read_tables(
+    frames: Mapping[str, pd.DataFrame], *, token_column: Any = "tokens", tag_column: Any = "tags"
+) -> TaggingCorpus:
+    """Return the corpus of pandas' frames by part, with a list of tokens and a list of their tags per row.
+
+    Without ``dev``, the last tenth of the training rows is held out. Rows without tokens are left out.
+
+    Raises:
+        ValueError: A cell that is not a list of strings, or lists of different lengths, with the row.
+    """
+    parts = {part: _of_frame(part, frame, token_column, tag_column) for part, frame in frames.items()}
+    return _corpus("frame", parts, "The train frame", {})
+
+
+def _of_frame(part: str, frame: pd.DataFrame, token_column: Any, tag_column: Any) -> TaggedSplit:
+    lists: dict[str, list[list[str]]] = {"tokens": [], "tags": []}
+    columns = [column(f"the {part} frame", frame, name).tolist() for name in (token_column, tag_column)]
+    for row, cells in enumerate(zip(*columns, strict=True)):
+        location = f"The {part} frame, row {row}, counted from 0"
+        tokens, tags = (_strings(location, name, x) for name, x in zip((token_column, tag_column), cells, strict=True))
+        if len(tokens) != len(tags):
+            raise ValueError(f"{location}: {len(tokens)} tokens and {len(tags)} tags; each token needs one.")
+        if tokens:
+            lists["tokens"].append(tokens)
+            lists["tags"].append(tags)
+    if not lists["tokens"]:
+        raise ValueError(f"The {part} frame holds no tokens.")
+    return TaggedSplit(**lists)
+
+
+def _strings(location: str, name: Any, cell: Any) -> list[str]:
+    """Return a cell that is a list of strings, or an array of them. Integers become strings, as tags may be numbers."""
+    items = cell.tolist() if hasattr(cell, "tolist") else cell
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        raise ValueError(f"{location}: {name!r} must hold lists of strings; found {cell!r:.80}.")
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, str | int):
+            raise ValueError(f"{location}: {name!r} must hold lists of strings; found {item!r:.80} in one.")
+    return [str(item) for item in items]

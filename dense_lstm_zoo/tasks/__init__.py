@@ -127,6 +127,12 @@ class Task:
         return reader
 
     @property
+    def read_tables(self) -> Callable[..., Any]:
+        """Makes a corpus of pandas' frames by part: ``(frames, text_column=..., ...)``."""
+        reader: Callable[..., Any] = self.module("corpora").read_tables
+        return reader
+
+    @property
     def job_class(self) -> Any:
         """The class of its training runs, a ``Job``. Importing it loads TensorFlow."""
         return getattr(self.module("job"), self.job)

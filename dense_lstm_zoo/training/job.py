@@ -273,5 +273,5 @@ def _contents(part: Any) -> str:
     """Return all that a part of a corpus holds. Its ``repr`` only counts its texts."""
     if not dataclasses.is_dataclass(part):
         return repr(part)
-    fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part))
+    fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part) if field.compare)
     return f"{type(part).__qualname__}({', '.join(fields)})"
