@@ -51,6 +51,13 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
     return new_bundle
 
 
+def with_random_weights(bundle: Bundle, seed: int = 3, scale: float = 0.4) -> Bundle:
+    """Return the bundle with weights that are large enough for anything to show."""
+    rng = np.random.default_rng(seed)
+    bundle.model.set_weights([rng.normal(scale=scale, size=w.shape) for w in bundle.model.get_weights()])
+    return bundle
+
+
 def written_sizes(folder: Path) -> list[int]:
     """Return the number of values in each variable of a SavedModel, in order of size."""
     variables = tf.train.list_variables(str(folder / "variables" / "variables"))

@@ -1,11 +1,12 @@
-"""A server on this machine that sends one file, and can break off, stall or ignore what it was asked for."""
+"""Servers on this machine: of a folder, and of one file that can break off, stall or ignore a range."""
 
 import contextlib
+import functools
 import hashlib
 import re
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 from dense_lstm_zoo.data import download as download_module
 
@@ -60,13 +61,31 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(monkeypatch):
-    """A server that runs while the block does, and is asked again at once."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
-    with Server() as server:
+def running(server):
+    """Run a server in a thread while the block does."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()
         thread.join()
+
+
+@contextlib.contextmanager
+def serving(monkeypatch):
+    """A server that runs while the block does, and is asked again at once."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
+    with running(Server()) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def serving_folder(monkeypatch, folder):
+    """A server of a folder's files that runs while the block does. Yields its address."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *args: None)
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"

@@ -26,11 +26,12 @@ def content(folder):
 
 
 @contextlib.contextmanager
-def mounted(folder, kind):
+def mounted(folder, kind, size="50%"):
+    """A folder that is mounted while the block does its work: on another one, or on a tmpfs of a size."""
     folder.mkdir()
     source = folder.with_name("source")
     source.mkdir()
-    options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "none"]
+    options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "-o", f"size={size}", "none"]
     try:
         is_mounted = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
     except FileNotFoundError:

@@ -5,9 +5,10 @@ import contextlib
 import hashlib
 import json
 import re
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
+
+from tests.download_harness import running
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -131,10 +132,6 @@ class Handler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with Hub() as hub:
+    with running(Hub()) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        thread = threading.Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield hub
-        hub.shutdown()
-        thread.join()

@@ -1,6 +1,7 @@
 """Functional Keras models as ONNX graphs in ONNX Runtime."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 import onnx
@@ -11,7 +12,7 @@ from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 
 def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:
-    """A functional model as a graph that has passed the checker."""
+    """A functional model as a graph."""
     graph = Graph(weights)
     inputs = {}
     for tensor in model.inputs:
@@ -21,16 +22,16 @@ def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:
     for number, output in enumerate(trace(graph, model, inputs)):
         sizes = ["batch" if place == 0 else size or f"size_{place}" for place, size in enumerate(output.shape)]
         graph.output(first_rows(graph, output, rows), f"output_{number}", "float32", sizes)
-    proto = graph.model("model")
-    onnx.checker.check_model(proto, full_check=True)
-    return proto
+    return graph.model("model")
 
 
-def session(proto: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """The graph in ONNX Runtime, in one thread."""
+def session(model: onnx.ModelProto | Path) -> onnxruntime.InferenceSession:
+    """A graph or its file in ONNX Runtime, in one thread, once it has passed the checker."""
+    onnx.checker.check_model(model, full_check=True)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    source = model if isinstance(model, Path) else model.SerializeToString()
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

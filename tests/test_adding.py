@@ -118,8 +118,8 @@ TASK = {
                 super().__init__(corpus, SimpleNamespace(**vars(options), **UNUSED))
 
             def bundle(self, model, config, history, dev_curve):
-                found = super().bundle(model, config, history, dev_curve)
-                return ToyBundle(model, config, found.vocabulary, found.labels, {}, history)
+                base = super().bundle(model, config, history, dev_curve)
+                return ToyBundle(model, config, base.vocabulary, base.labels, {}, history)
 
         UNUSED = {**{option.name: option.default for option in CLASSIFICATION.options}, "vector_words": 0}
     """,

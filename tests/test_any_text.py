@@ -21,8 +21,8 @@ def resident():
 bundle = zoo.load(sys.argv[1])
 lines = (f"the soup number {i} was {'not ' * (i % 3)}bland ," + " and so on" * (i % 8) for i in range(1_000_000))
 counts = dict.fromkeys(bundle.labels, 0)
-for number, found in enumerate(bundle.predict_stream(lines), start=1):
-    counts[found.label] += 1
+for number, prediction in enumerate(bundle.predict_stream(lines), start=1):
+    counts[prediction.label] += 1
     if number == 100_000:
         start = resident()
 print(sum(counts.values()), resident() - start)

@@ -45,8 +45,3 @@ def test_the_command_writes_beside_the_cpus_rows_what_it_measures_on_a_gpu(monke
     assert (options_of_bench["device"], options_of_bench["repeats"]) == ("gpu", 2)
     assert options_of_bench["command"] == "python -m benchmarks.speed --only train --repeats 2 --device gpu"
     assert (options_of_bench["path"].name, options_of_bench["picture"].name) == ("speed_gpu.csv", "speed_gpu.png")
-
-
-def test_help_answers_without_tensorflow():
-    program = "import sys, benchmarks.speed.__main__, benchmarks.tables; assert 'tensorflow' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

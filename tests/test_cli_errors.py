@@ -1,8 +1,5 @@
 """Every command ends in one line, whatever goes wrong."""
 
-import subprocess
-import sys
-
 import pytest
 
 from dense_lstm_zoo.cli import main
@@ -66,20 +63,6 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
     fail_with(monkeypatch, KeyError("x"))
     with pytest.raises(KeyError):
         main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x"])
-
-
-def test_a_command_that_fails_loads_no_tensorflow_for_its_error():
-    code = (
-        "import sys\n"
-        "from dense_lstm_zoo.cli import main\n"
-        "from dense_lstm_zoo.cli.command import COMMANDS\n"
-        "def fail(**options):\n"
-        "    raise RuntimeError('x')\n"
-        "COMMANDS['train'].run = fail\n"
-        "assert main(['train', 'bilstm', '--dataset', 'demo', '--run-dir', 'x']) == 1\n"
-        "assert 'tensorflow' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):

@@ -29,15 +29,15 @@ SCRIPT = """
 import io, json, os, sys
 from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
-found = {}
+completions_of_lines = {}
 for line in json.loads(sys.argv[1]):
-    asked = f"dense-lstm-zoo {line}"
-    os.environ.update({"COMP_LINE": asked, "COMP_POINT": str(len(asked))})
+    command_line = f"dense-lstm-zoo {line}"
+    os.environ.update({"COMP_LINE": command_line, "COMP_POINT": str(len(command_line))})
     assert completion.is_asked()
     written = io.StringIO()
     completion.complete(parser(), exit_method=lambda status: None, output_stream=written)
-    found[line] = sorted(word.strip() for word in written.getvalue().split("\\n"))
-print(json.dumps(found))
+    completions_of_lines[line] = sorted(word.strip() for word in written.getvalue().split("\\n"))
+print(json.dumps(completions_of_lines))
 assert "keras" not in sys.modules
 """
 

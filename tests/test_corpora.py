@@ -1,21 +1,15 @@
 import dataclasses
-import functools
 import hashlib
-import http.server
-import subprocess
-import sys
-import threading
-from pathlib import Path
 
 import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
-from dense_lstm_zoo.data import download as download_module
 from dense_lstm_zoo.data import sources
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import find_file
+from tests.download_harness import serving_folder
 
 TRAIN_LINES = [
     "DESC:manner How did serfdom develop in and then leave Russia ?",
@@ -48,38 +42,20 @@ def home(tmp_path, monkeypatch):
     served.mkdir()
     for filename, lines in (("train_5500.label", TRAIN_LINES), ("TREC_10.label", TEST_LINES)):
         (served / filename).write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("DENSE_LSTM_ZOO_DATA", raising=False)
     monkeypatch.setattr(readers, "_TREC_LINES", (6, 2))
-    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *args: None)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with serving_folder(monkeypatch, served) as address:
         files = tuple(
             dataclasses.replace(
                 file,
-                url=f"http://127.0.0.1:{server.server_port}/{file.filename}",
+                url=f"{address}/{file.filename}",
                 sha256=hashlib.sha256((served / file.filename).read_bytes()).hexdigest(),
             )
             for file in readers.SOURCES["trec"].files
         )
         monkeypatch.setitem(readers.SOURCES, "trec", dataclasses.replace(readers.SOURCES["trec"], files=files))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield served
-        server.shutdown()
-        thread.join()
-
-
-def test_importing_the_corpora_loads_no_heavy_library():
-    code = (
-        "import sys, dense_lstm_zoo.corpora.loader, dense_lstm_zoo.data.tables;"
-        "print([name for name in ('tensorflow', 'keras', 'pandas', 'numpy') if name in sys.modules])"
-    )
-    root = Path(sources.__file__).parents[2]
-    result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
 
 
 def test_every_corpus_has_its_name_in_the_list():

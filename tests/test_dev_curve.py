@@ -5,7 +5,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from tests.training_harness import interrupt, small_demo, train
+from tests.training_harness import interrupted, small_demo, train
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +30,15 @@ def test_the_curve_ends_each_epoch_at_its_dev_accuracy_and_leaves_the_training_a
     assert (folder / "dev_curve.png").is_file()
 
 
-def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=4)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", dev_every=2)
+def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path):
+    with interrupted(epoch=1, batch=4):
+        train(tmp_path / "run", dev_every=2)
     assert train(tmp_path / "run", dev_every=2).dev_curve.equals(curved[0].dev_curve)
 
 
-def test_a_run_does_not_take_the_curve_of_one_that_it_overwrites(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=4)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", dev_every=2)
+def test_a_run_does_not_take_the_curve_of_one_that_it_overwrites(tmp_path):
+    with interrupted(epoch=1, batch=4):
+        train(tmp_path / "run", dev_every=2)
     assert train(tmp_path / "run", epochs=1, overwrite=True).dev_curve is None
     assert not (tmp_path / "run" / "dev_curve.csv").exists()
 

@@ -41,37 +41,21 @@ def test_a_file_with_the_right_checksum_is_not_requested_again_and_one_with_anot
     assert path.read_bytes() == CONTENT
 
 
-def test_a_part_of_an_earlier_call_is_resumed_where_it_ended(server, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "settings", "ranges"),
+    [
+        pytest.param(CONTENT[:1000], {}, ["bytes=1000-"], id="resumed where it ended"),
+        pytest.param(CONTENT[:1000], {"honours_ranges": False}, ["bytes=1000-"], id="the server ignores ranges"),
+        pytest.param(CONTENT[:1000], {"shift": 7}, ["bytes=1000-", None], id="an answer from another byte"),
+        pytest.param(CONTENT, {}, [], id="complete, so nothing is requested"),
+    ],
+)
+def test_a_part_of_an_earlier_call_is_completed_and_nothing_is_doubled(server, tmp_path, part, settings, ranges):
+    vars(server).update(settings)
     path = tmp_path / "corpus.txt"
-    part_of(path).write_bytes(CONTENT[:1000])
+    part_of(path).write_bytes(part)
     download(server.url, path, SHA256, progress=False)
-    assert server.ranges == ["bytes=1000-"]
-    assert path.read_bytes() == CONTENT
-
-
-def test_a_server_that_ignores_ranges_sends_the_file_from_its_start_and_nothing_is_doubled(server, tmp_path):
-    server.honours_ranges = False
-    path = tmp_path / "corpus.txt"
-    part_of(path).write_bytes(CONTENT[:1000])
-    download(server.url, path, SHA256, progress=False)
-    assert server.ranges == ["bytes=1000-"]
-    assert path.read_bytes() == CONTENT
-
-
-def test_an_answer_from_another_byte_than_asked_for_is_dropped_and_the_download_starts_over(server, tmp_path):
-    server.shift = 7
-    path = tmp_path / "corpus.txt"
-    part_of(path).write_bytes(CONTENT[:1000])
-    download(server.url, path, SHA256, progress=False)
-    assert server.ranges == ["bytes=1000-", None]
-    assert path.read_bytes() == CONTENT
-
-
-def test_a_complete_part_is_moved_into_place_without_a_request(server, tmp_path):
-    path = tmp_path / "corpus.txt"
-    part_of(path).write_bytes(CONTENT)
-    download(server.url, path, SHA256, progress=False)
-    assert server.ranges == []
+    assert server.ranges == ranges
     assert path.read_bytes() == CONTENT
     assert not part_of(path).exists()
 

@@ -42,18 +42,19 @@ WRONG = {
     "a bundle to join": (["join-lm", "runs/none", "--output", "joined"], "runs/none is not a folder"),
     "a bundle to export": (["export", "runs/none", "out"], "runs/none is not a folder"),
     "a bundle to score": (["evaluate", "runs/none", "--format", "json"], "runs/none is not a folder"),
+    "a bundle to measure": (["measure", "nowhere"], "nowhere does not exist."),
     "a name to describe": (["describe", "nothing"], "Unknown model, recipe, preset or run 'nothing'"),
 }
 # Runs every command in one process, and tells what each printed and whether it loaded TensorFlow.
 SCRIPT = """
 import contextlib, io, json, sys
 from dense_lstm_zoo.cli import main
-found = {}
+answers_by_name = {}
 for name, arguments in json.loads(sys.argv[1]).items():
-    with contextlib.redirect_stderr(io.StringIO()) as told:
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
         status = main(arguments)
-    found[name] = [status, told.getvalue(), "tensorflow" in sys.modules or "keras" in sys.modules]
-print(json.dumps(found))
+    answers_by_name[name] = [status, errors.getvalue(), "tensorflow" in sys.modules or "keras" in sys.modules]
+print(json.dumps(answers_by_name))
 """
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo.classification import bundle as bundles
-from tests.bundle_harness import bundle
+from tests.bundle_harness import bundle, with_random_weights
 from tests.cli_harness import output_of
 
 TEXTS = ["the film was good", "", "caf\u00e9 very very long , but it was n't bad !", "zzz", "Good!"]
@@ -18,10 +18,7 @@ TEXTS = ["the film was good", "", "caf\u00e9 very very long , but it was n't bad
 @pytest.fixture(scope="module")
 def trained():
     """A classifier whose weights are large enough for anything to show."""
-    new_bundle = bundle("dc_bilstm")
-    rng = np.random.default_rng(3)
-    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
-    return new_bundle
+    return with_random_weights(bundle("dc_bilstm"))
 
 
 @pytest.fixture(scope="module")

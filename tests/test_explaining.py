@@ -6,7 +6,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
-from tests.bundle_harness import bundle
+from tests.bundle_harness import bundle, with_random_weights
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
@@ -14,17 +14,9 @@ MODELS = zoo.list_models(task="classification")
 TEXT = "The film was n't very GOOD !"
 
 
-def random_bundle(name: str, **arguments):
-    """A bundle whose weights are large enough for anything to show."""
-    new_bundle = bundle(name, **arguments)
-    rng = np.random.default_rng(1)
-    new_bundle.model.set_weights([rng.normal(scale=0.7, size=w.shape) for w in new_bundle.model.get_weights()])
-    return new_bundle
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
-    trained = random_bundle(name, num_frozen_words=0)
+    trained = with_random_weights(bundle(name, num_frozen_words=0), scale=0.7)
     explanation = trained.explain(TEXT)
     (prediction,) = trained.predict([TEXT])
     assert (explanation.label, explanation.tokens) == (
@@ -60,7 +52,7 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     ],
 )
 def test_shares_are_of_words_by_layer(name, layers):
-    trained = random_bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {}))
+    trained = with_random_weights(bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {})), scale=0.7)
     explanation = trained.explain(TEXT)
     assert explanation.layers == layers
     assert explanation.shares.shape == (7, len(layers))

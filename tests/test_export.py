@@ -42,7 +42,7 @@ for folder in sys.argv[2:]:
     loaded = tf.saved_model.load(folder)
     serve, by_ids, explain = (loaded.signatures[name] for name in ("serving_default", "token_ids", "explain"))
     embed = loaded.signatures["embed"]
-    found, explained = serve(text=tf.constant(texts)), explain(text=tf.constant(texts))
+    answers, explained = serve(text=tf.constant(texts)), explain(text=tf.constant(texts))
     one_by_one = [serve(text=tf.constant([t]))["probabilities"].numpy()[0].tolist() for t in texts]
     empty = serve(text=tf.constant([], tf.string))
     ids, no_ids = {"token_ids": tf.constant([[3, 4, 0], [0, 0, 0]])}, {"token_ids": tf.zeros((0, 4), tf.int32)}
@@ -51,10 +51,10 @@ for folder in sys.argv[2:]:
     no_words = by_ids(**{name: value[:, :0] for name, value in ids.items()})
     ids, no_ids = by_ids(**ids), by_ids(**no_ids)
     results[folder] = {
-        "label": [x.decode() for x in found["label"].numpy()],
-        "labels": [[x.decode() for x in row] for row in found["labels"].numpy()],
-        "probabilities": found["probabilities"].numpy().tolist(),
-        "dtype": found["probabilities"].dtype.name,
+        "label": [x.decode() for x in answers["label"].numpy()],
+        "labels": [[x.decode() for x in row] for row in answers["labels"].numpy()],
+        "probabilities": answers["probabilities"].numpy().tolist(),
+        "dtype": answers["probabilities"].dtype.name,
         "one_by_one": one_by_one,
         "empty": {name: list(value.shape) for name, value in empty.items()},
         "no_ids": {name: list(value.shape) for name, value in no_ids.items()},

@@ -32,14 +32,22 @@ def write_half_a_file(path):
         raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("can_swap", [True, False])
-def test_a_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path, monkeypatch, can_swap):
-    if not can_swap:
+@pytest.fixture(params=["swap", "renames"])
+def _replacing(request, monkeypatch):
+    """Replace a folder by a swap of two names, and where the system has none by renames."""
 
-        def no_library(*args, **kwargs):
-            raise OSError
+    def no_library(*args, **kwargs):
+        raise OSError
 
+    if request.param == "renames":
         monkeypatch.setattr(ctypes, "CDLL", no_library)
+
+
+replacing = pytest.mark.usefixtures("_replacing")
+
+
+@replacing
+def test_a_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path):
     write(tmp_path / "run", "old")
     (tmp_path / "run" / "b").write_text("also old")
     write(tmp_path / "run", "new")
@@ -259,17 +267,8 @@ def test_a_file_is_replaced_only_when_it_is_whole_and_a_failed_write_names_it(tm
         write_half_a_file(tmp_path)
 
 
-def without_renameat2(monkeypatch):
-    def no_library(*args, **kwargs):
-        raise OSError
-
-    monkeypatch.setattr(ctypes, "CDLL", no_library)
-
-
-@pytest.mark.parametrize("can_swap", [True, False])
-def test_a_folder_that_appears_while_another_is_written_is_not_lost(tmp_path, monkeypatch, can_swap):
-    if not can_swap:
-        without_renameat2(monkeypatch)
+@replacing
+def test_a_folder_that_appears_while_another_is_written_is_not_lost(tmp_path):
     for number in ("", "-2"):
         with (  # noqa: PT012
             pytest.raises(FileExistsError, match=rf"run has changed since .* is in \S*run\.not-published{number}\.$"),
@@ -285,10 +284,8 @@ def test_a_folder_that_appears_while_another_is_written_is_not_lost(tmp_path, mo
     assert names(tmp_path) == ["run.not-published", "run.not-published-2"]
 
 
-@pytest.mark.parametrize("can_swap", [True, False])
-def test_a_file_in_the_place_of_a_folder_is_not_lost(tmp_path, monkeypatch, can_swap):
-    if not can_swap:
-        without_renameat2(monkeypatch)
+@replacing
+def test_a_file_in_the_place_of_a_folder_is_not_lost(tmp_path):
     with pytest.raises(FileExistsError, match="not-published"), files.new_folder(tmp_path / "run") as folder:  # noqa: PT012
         (folder / "a").write_text("finished")
         (tmp_path / "run").write_text("mine")
@@ -296,11 +293,9 @@ def test_a_file_in_the_place_of_a_folder_is_not_lost(tmp_path, monkeypatch, can_
     assert (tmp_path / "run.not-published" / "a").read_text() == "finished"
 
 
-@pytest.mark.parametrize("can_swap", [True, False])
+@replacing
 @pytest.mark.parametrize("change", ["added", "changed", "another folder"])
-def test_overwriting_replaces_only_what_was_there_at_the_start(tmp_path, monkeypatch, can_swap, change):
-    if not can_swap:
-        without_renameat2(monkeypatch)
+def test_overwriting_replaces_only_what_was_there_at_the_start(tmp_path, change):
     write(tmp_path / "run", "old")
     target = files.check_new_folder(tmp_path / "run", "any")
     with pytest.raises(FileExistsError, match="not-published"), files.new_folder(target) as folder:  # noqa: PT012
@@ -327,11 +322,9 @@ def test_two_writers_of_one_folder_lose_nothing(tmp_path):
     assert (tmp_path / "run.not-published" / "a").read_text() == "second"
 
 
-@pytest.mark.parametrize("can_swap", [True, False])
+@replacing
 @pytest.mark.parametrize("existing", [None, "old"])
-def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, monkeypatch, can_swap, existing):
-    if not can_swap:
-        without_renameat2(monkeypatch)
+def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, existing):
     path = tmp_path / "o.csv"
     if existing:
         path.write_text(existing)

@@ -14,7 +14,8 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.training.freezing import Freeze
-from tests.training_harness import interrupt, train
+from tests.saving_harness import same_weights
+from tests.training_harness import interrupted, train
 from tests.transfer_harness import MODELS, TEXTS, classification
 
 
@@ -108,11 +109,9 @@ def test_after_unfreezing_everything_is_trained_and_the_record_says_so(uninterru
 
 
 @pytest.mark.parametrize("epoch", [1, 2, 3])
-def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, uninterrupted, trained, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=epoch, batch=2)
-        with pytest.raises(KeyboardInterrupt):
-            tuned(tmp_path / "run", trained["classification"])
+def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, uninterrupted, trained, tmp_path):
+    with interrupted(epoch=epoch, batch=2):
+        tuned(tmp_path / "run", trained["classification"])
     if epoch == 1:
         with pytest.raises(ValueError, match="unfreeze_after was 2 and is 3"):
             tuned(tmp_path / "run", trained["classification"], unfreeze_after=3)
@@ -122,8 +121,7 @@ def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, uninterrup
         with pytest.raises(ValueError, match=r"sha256 was '[0-9a-f]{64}' and is "):
             tuned(tmp_path / "run", tmp_path / "same" / "classification")
     bundle = tuned(tmp_path / "run", trained["classification"])
-    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(bundle, uninterrupted)
     assert bundle.history["loss"].tolist() == uninterrupted.history["loss"].tolist()
 
 
@@ -175,7 +173,4 @@ def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(uninterrupted, tra
         process.communicate()
         assert not (tmp_path / "run").exists()
     subprocess.run(arguments, check=True, capture_output=True)
-    for ours, theirs in zip(
-        zoo.load(tmp_path / "run").model.get_weights(), uninterrupted.model.get_weights(), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(zoo.load(tmp_path / "run"), uninterrupted)

@@ -39,6 +39,14 @@ def files_of(cache):
     return [path for path in cache.rglob("*") if path.is_file() or path.name.startswith(".")]
 
 
+def fails(match, cache, use=lambda: zoo.from_preset("hf://owner/tiny")):
+    """Expect an error of one line, and nothing in the cache."""
+    with pytest.raises(DownloadError, match=match) as error:
+        use()
+    assert "\n" not in str(error.value)
+    assert files_of(cache) == []
+
+
 def test_what_is_pushed_is_what_is_loaded(hub, pushed):
     address = pushed[0].push_to_hub("owner/new", private=True, token="secret")
     assert address == f"{hub.url}/owner/new/commit/{COMMIT}"
@@ -89,10 +97,7 @@ def test_what_the_hub_does_not_have_is_told_in_a_line(hub, cache, source, messag
 def test_a_connection_that_breaks_off_in_mid_file_leaves_nothing(hub, cache, pushed, monkeypatch):
     monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda seconds: None)
     hub.truncated_file = "model.weights.h5"
-    with pytest.raises(DownloadError, match="hf://owner/tiny could not be reached, or broke off") as error:
-        zoo.from_preset("hf://owner/tiny")
-    assert "\n" not in str(error.value)
-    assert files_of(cache) == []
+    fails("hf://owner/tiny could not be reached, or broke off", cache)
     hub.truncated_file = ""
     assert same_weights(zoo.from_preset("hf://owner/tiny"), pushed[0])
 
@@ -115,11 +120,8 @@ def test_a_file_that_the_hub_lacks_or_changed_leaves_nothing(hub, cache):
 def test_a_hub_that_refuses_is_told_in_a_line(hub, cache, pushed, status, monkeypatch):
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
     hub.status = status
-    for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: pushed[0].push_to_hub("owner/tiny", token="x")):
-        with pytest.raises(DownloadError, match=f"the hub answered {status}") as error:
-            ask()
-        assert "\n" not in str(error.value)
-    assert files_of(cache) == []
+    fails(f"the hub answered {status}", cache)
+    fails(f"the hub answered {status}", cache, lambda: pushed[0].push_to_hub("owner/tiny", token="x"))
 
 
 @pytest.mark.parametrize(
@@ -186,28 +188,20 @@ def test_a_tagger_goes_to_the_hub_and_back(hub):
 
 def test_a_page_in_place_of_the_hub_is_told_in_a_line(hub, cache, pushed):
     hub.page = "<html>Log in to this network</html>"
-    for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: pushed[0].push_to_hub("owner/tiny", token="x")):
-        with pytest.raises(DownloadError, match="hf://owner/tiny: the answer is not one of a hub") as error:
-            ask()
-        assert "\n" not in str(error.value)
-    assert files_of(cache) == []
+    fails("hf://owner/tiny: the answer is not one of a hub", cache)
+    fails("the answer is not one of a hub", cache, lambda: pushed[0].push_to_hub("owner/tiny", token="x"))
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", '{"id": 1, "sha": 5}', "null", '{"id": "x", "siblings": 7}'])
 def test_an_answer_that_is_not_of_a_hub_is_told_in_a_line(hub, cache, answer):
     hub.page = answer
-    with pytest.raises(DownloadError, match=r"the (answer is not one of a hub|hub answered with)") as error:
-        zoo.from_preset("hf://owner/tiny")
-    assert "\n" not in str(error.value)
-    assert files_of(cache) == []
+    fails(r"the (answer is not one of a hub|hub answered with)", cache)
 
 
 @pytest.mark.parametrize("size", ["12", -1, [1], True])
 def test_a_size_that_is_none_is_told_in_a_line(hub, cache, size):
     hub.sizes["manifest.json"] = size
-    with pytest.raises(DownloadError, match=r"the hub says that manifest\.json has .* bytes, which is no size"):
-        zoo.from_preset("hf://owner/tiny")
-    assert files_of(cache) == []
+    fails(r"the hub says that manifest\.json has .* bytes, which is no size", cache)
 
 
 def test_a_downloaded_bundle_that_is_damaged_is_named_by_its_address(hub, cache):
@@ -218,6 +212,4 @@ def test_a_downloaded_bundle_that_is_damaged_is_named_by_its_address(hub, cache)
 
 def test_redirections_without_end_are_told_in_a_line(hub, cache):
     hub.redirects = True
-    with pytest.raises(DownloadError, match=r"hf://owner/tiny could not be reached, or broke off: .*redirect") as error:
-        zoo.from_preset("hf://owner/tiny")
-    assert "\n" not in str(error.value)
+    fails(r"hf://owner/tiny could not be reached, or broke off: .*redirect", cache)

@@ -1,13 +1,10 @@
 """IMDB's reviews: for classifiers, as running text for language models, and from the published archive."""
 
 import dataclasses
-import functools
 import gzip
 import hashlib
-import http.server
 import io
 import tarfile
-import threading
 
 import pytest
 
@@ -19,6 +16,7 @@ from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.language import reviews
+from tests.download_harness import serving_folder
 
 TRAIN = [
     ("neg", "3", 'It DOESN\'T work. A "film" for 5.50 dollars?'),
@@ -235,20 +233,13 @@ def home(small, monkeypatch):
     pack(served / "aclImdb_v1.tar.gz")
     content = (served / "aclImdb_v1.tar.gz").read_bytes()
     monkeypatch.setattr(imdb, "UNLABELLED", range(5, 8))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *args: None)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        url = f"http://127.0.0.1:{server.server_port}/aclImdb_v1.tar.gz"
-        new = {"url": url, "sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+    with serving_folder(monkeypatch, served) as address:
+        new = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+        new |= {"url": f"{address}/aclImdb_v1.tar.gz"}
         source = readers.SOURCES["imdb"]
         published = tuple(dataclasses.replace(file, **new) for file in source.files)
         monkeypatch.setitem(readers.SOURCES, "imdb", dataclasses.replace(source, files=published))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
         yield served
-        server.shutdown()
-        thread.join()
 
 
 def test_the_archive_is_downloaded_once_and_deleted_when_its_files_are_made(home, small):

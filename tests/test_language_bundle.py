@@ -194,13 +194,13 @@ names = [name for name in step.structured_input_signature[1] if name != "token_i
 words = open(folder + "/assets.extra/vocabulary.txt", encoding="utf-8").read().split("\\n")[:-1]
 states = {name: tf.zeros((1, 6)) for name in names}
 for word in ("<eos>", "the", "old"):
-    found = step(token_ids=tf.constant([[words.index(word)]]), **states)
-    states = {name: found[name] for name in names}
+    outputs = step(token_ids=tf.constant([[words.index(word)]]), **states)
+    states = {name: outputs[name] for name in names}
 print(json.dumps({
     "scores": {name: value.numpy().tolist() for name, value in score(text=tf.constant(texts)).items()},
     "alone": [score(text=tf.constant([text]))["log_probability"].numpy().tolist()[0] for text in texts],
     "empty": {name: list(value.shape) for name, value in score(text=tf.constant([], tf.string)).items()},
-    "next": tf.exp(found["log_probabilities"])[0, -1].numpy().tolist(),
+    "next": tf.exp(outputs["log_probabilities"])[0, -1].numpy().tolist(),
     "words": words, "names": sorted(names), "imported": "dense_lstm_zoo" in sys.modules,
 }))
 """

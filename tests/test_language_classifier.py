@@ -8,29 +8,19 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
-from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness, model_harness
-from tests.bundle_harness import LABELS, WORDS
+from tests.bundle_harness import WORDS
+from tests.transfer_harness import TESTS, classification
 
-TEXTS = ["the film was good !", "it was very bad", "the film was short , splendid", "splendid but long , dull"]
-TESTS = ["the good film was very very long", "it was bad and dull !"]
 SEEN = [["a", "text", "seen", "before"]]
-
-
-def corpus(tests=TESTS):
-    def split(texts):
-        return Split(list(texts), [i % len(LABELS) for i in range(len(texts))])
-
-    return Corpus("mine", tuple(LABELS), split([*TEXTS, TEXTS[0]]), split(tests[:1]), split(tests[1:]))
 
 
 def language_model(seed, direction="forward", **arguments):
     """An untrained language model whose weights are large enough for anything to show."""
     bundle = bundle_harness.bundle("dense_lstm_lm", **{"num_layers": 2, "embedding_dim": 7, **arguments})
-    rng = np.random.default_rng(seed)
-    bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in bundle.model.get_weights()])
+    bundle_harness.with_random_weights(bundle, seed)
     bundle.config["text"]["direction"] = direction
     bundle.train_texts = text_hashes.hash_texts(SEEN)
     return bundle
@@ -54,7 +44,9 @@ def folder(pair, tmp_path_factory):
 def prepared(source, folder, data=None, **options):
     """A run that is ready to start."""
     options = {"epochs": 2, "init_from": source, **options}
-    return prepare.prepare(request.check("lm_classifier", folder / "run", options), data or corpus(), progress=False)
+    return prepare.prepare(
+        request.check("lm_classifier", folder / "run", options), data or classification(), progress=False
+    )
 
 
 def final_states(bundle, words):
@@ -122,8 +114,8 @@ def test_a_model_of_its_own_name_goes_on_with_all_its_weights(folder, tmp_path):
 def test_it_is_trained_from_the_top_down_and_loads_again(folder, tmp_path):
     options = {"init_from": folder, "unfreeze": "gradual", "layer_decay": 2.6, "progress": False}
     with pytest.raises(ValueError, match=r"takes this model 4 epochs; received epochs=3"):
-        zoo.train("lm_classifier", corpus(), tmp_path / "run", epochs=3, **options)
-    bundle = zoo.train("lm_classifier", corpus(), tmp_path / "run", epochs=4, batch_size=3, **options)
+        zoo.train("lm_classifier", classification(), tmp_path / "run", epochs=3, **options)
+    bundle = zoo.train("lm_classifier", classification(), tmp_path / "run", epochs=4, batch_size=3, **options)
     encoder = bundle.model.get_layer("encoder")
     assert bundle.history["loss"].is_monotonic_decreasing or len(bundle.history) == 4
     again = zoo.load(tmp_path / "run")
@@ -142,10 +134,10 @@ def test_test_texts_that_the_language_model_has_read_are_refused_and_dev_texts_c
         forward.train_texts = text_hashes.hash_texts(SEEN)
         if place == "test":
             with pytest.raises(ValueError, match=r"trained on test texts of mine: 1 of 1"):
-                prepared(source, tmp_path, corpus(tests))
-            assert prepared(source, tmp_path, corpus(tests), force_overlap=True)
+                prepared(source, tmp_path, classification(tests=tests))
+            assert prepared(source, tmp_path, classification(tests=tests), force_overlap=True)
         else:
-            run = prepared(source, tmp_path, corpus(tests))
+            run = prepared(source, tmp_path, classification(tests=tests))
             assert run.config["training"]["init_from"]["overlap"] == {"dev": 1}
 
 
@@ -166,7 +158,7 @@ def test_arguments_for_another_encoder_are_refused(options, message, folder, tmp
 def test_other_classifiers_take_no_encoder_and_say_what_they_take(folder, tmp_path):
     options = {"epochs": 2, "init_from": folder}
     with pytest.raises(ValueError, match=r"is a dense_lstm_lm for language_model; received bilstm .* lm_classifier"):
-        prepare.prepare(request.check("bilstm", tmp_path / "run", options), corpus(), progress=False)
+        prepare.prepare(request.check("bilstm", tmp_path / "run", options), classification(), progress=False)
 
 
 def test_all_layers_are_read_where_the_language_model_reads_all_and_else_the_top():

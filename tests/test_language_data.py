@@ -3,8 +3,6 @@
 import gzip
 import os
 import random
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -40,11 +38,6 @@ def ids_by_hand(lines, words):
 
 def ptb_paths(folder):
     return [folder / f"ptb.{part}.txt" for part in ("train", "valid", "test")]
-
-
-def test_importing_the_reader_of_text_loads_no_tensorflow():
-    code = "import sys, dense_lstm_zoo.language.corpus; sys.exit('tensorflow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_the_real_penn_treebank_has_its_published_counts_and_windows(data_folder):

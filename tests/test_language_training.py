@@ -18,7 +18,7 @@ from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from tests.cli_harness import output_of
-from tests.training_harness import interrupt, sizes, small_demo
+from tests.training_harness import interrupted, sizes, small_demo
 from tests.training_harness import train_language_model as train
 
 
@@ -55,7 +55,7 @@ def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
     assert (training["num_steps"], training["batch_size"], training["decay_after"]) == (12, 5, 2)
 
 
-def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path, monkeypatch):
+def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path):
     settings = {"average": 0.9, "softmax": "tied", "weight_dropout": 0.3, "optimizer": "adam", "learning_rate": 0.01}
     uninterrupted = train(tmp_path / "whole", **settings)
     plain = train(tmp_path / "plain", **settings | {"average": None})
@@ -64,10 +64,8 @@ def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run
     assert uninterrupted.metrics["dev_perplexity"] == pytest.approx(
         uninterrupted.history["val_perplexity"].min(), rel=1e-5
     )
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=2, batch=1)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", **settings)
+    with interrupted(epoch=2, batch=1):
+        train(tmp_path / "run", **settings)
     resumed = train(tmp_path / "run", **settings)
     for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -82,12 +80,10 @@ def test_a_short_schedule_has_the_papers_arguments_and_says_so():
 
 
 @pytest.mark.parametrize(("epoch", "batch"), [(0, 3), (2, 5)])
-def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, monkeypatch, epoch, batch):
+def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, epoch, batch):
     uninterrupted = train(tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=epoch, batch=batch)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run")
+    with interrupted(epoch=epoch, batch=batch):
+        train(tmp_path / "run")
     assert not (tmp_path / "run").exists()
     resumed = train(tmp_path / "run")
     for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):

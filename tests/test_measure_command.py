@@ -3,8 +3,6 @@
 import csv
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -217,12 +215,3 @@ def test_results_call_a_folder_what_tells_it_apart_and_nothing_more():
     assert names == ["runs/a", "trec/1", "mr/1"]
     assert folders.names([Path("/home/me/one/run"), Path("/home/me/two/run")]) == ["one/run", "two/run"]
     assert folders.names([Path("/home/me/runs/trec")]) == ["trec"]
-
-
-def test_bad_input_is_told_without_tensorflow():
-    code = (
-        "import sys\nfrom dense_lstm_zoo.cli import main\n"
-        "assert main(['measure', 'nowhere']) == 2\nassert 'tensorflow' not in sys.modules\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stderr == "error: nowhere does not exist.\n"

@@ -12,6 +12,7 @@ from dense_lstm_zoo.layers import Bias, RecurrentStack
 from dense_lstm_zoo.models import registry
 from tests import bundle_harness
 from tests.model_harness import CHOICES, Case
+from tests.onnx_harness import session
 
 TIED = (("softmax", "tied"),)
 CASES = [
@@ -26,11 +27,7 @@ EOS = 14  # of the harness's words
 
 
 def random_bundle(case):
-    """A bundle whose weights are large enough for anything to show."""
-    new_bundle = bundle_harness.bundle(case.name, **dict(case.options))
-    rng = np.random.default_rng(7)
-    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
-    return new_bundle
+    return bundle_harness.with_random_weights(bundle_harness.bundle(case.name, **dict(case.options)), seed=7)
 
 
 def write_graphs(folder, bundle, weights="float32"):
@@ -40,13 +37,6 @@ def write_graphs(folder, bundle, weights="float32"):
         onnx.save(graph.model(name, beside), folder / name)
     (folder / beside.name).write_bytes(beside.data)
     return folder / beside.name
-
-
-def session(path):
-    onnx.checker.check_model(path, full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def run(model, ids, states):

@@ -5,7 +5,6 @@ import itertools
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto
 
@@ -15,6 +14,7 @@ from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS
 from dense_lstm_zoo.tagging.to_onnx import graphs
 from tests import bundle_harness, model_harness
 from tests.model_harness import VARIANTS, Case
+from tests.onnx_harness import session
 
 SKIPPING = Case("gated_skip_tagger", (("num_layers", 4), ("units", 16)))  # wide enough for weights to be made smaller
 CASES = [
@@ -33,18 +33,9 @@ BATCHES = [((6, 4, 3, 1, 0), 6), ((3, 5, 0), 11), ((1,), 1), ((0,), 1), ((500, 1
 
 @functools.cache
 def random_bundle(case, dtype=None):
-    """A bundle whose weights are large enough for anything to show. No test changes it."""
+    """The case's bundle with random weights. No test changes it."""
     new_bundle = bundle_harness.bundle(case.name, **dict(case.options), kernel="native", dtype=dtype)
-    rng = np.random.default_rng(7)
-    new_bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in new_bundle.model.get_weights()])
-    return new_bundle
-
-
-def session(model):
-    onnx.checker.check_model(model, full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return bundle_harness.with_random_weights(new_bundle, seed=7)
 
 
 def only_graph(bundle, **options):

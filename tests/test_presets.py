@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import tarfile
-import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -19,6 +18,7 @@ from dense_lstm_zoo.corpora import loader, terms
 from dense_lstm_zoo.data import download
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
+from tests.download_harness import running
 from tests.preset_harness import TABLE, write_table
 from tests.saving_harness import same_weights, scored_bundle
 
@@ -238,12 +238,8 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch, installed):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(download, "WAIT_SECONDS", 0)
-    with Server() as local_server:
-        thread = threading.Thread(target=local_server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(Server()) as local_server:
         yield local_server
-        local_server.shutdown()
-        thread.join()
 
 
 def zipped(folder, within=""):

@@ -9,8 +9,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training import protocol
-from tests.test_resume import interrupt
-from tests.training_harness import TINY, small_demo
+from tests.training_harness import TINY, interrupted, small_demo
 
 SETTINGS = {"epochs": 2, "batch_size": 50, "progress": False, **TINY}
 
@@ -65,12 +64,10 @@ def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds,
     assert "4 runs" in (folder / "summary.txt").read_text()
 
 
-def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_result(folds, tmp_path, monkeypatch):
+def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_result(folds, tmp_path):
     result, _ = folds
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=1)
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path / "again", folds=3)
+    with interrupted(epoch=1, batch=1):
+        run(tmp_path / "again", folds=3)
     assert [p.name for p in (tmp_path / "again").iterdir()] == ["fold01_seed1.unfinished"]
     assert run(tmp_path / "again", folds=3, only_folds=[1]).mean == result.runs["test_accuracy"][0]
     resumed = run(tmp_path / "again", folds=3)

@@ -1,10 +1,7 @@
 """Corpora of trees and of one file per label: published counts, malformed files, download as an archive."""
 
 import dataclasses
-import functools
 import hashlib
-import http.server
-import threading
 import zipfile
 
 import pytest
@@ -13,6 +10,7 @@ from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.trees import parse_tree
 from dense_lstm_zoo.corpora.loader import fetch, load_corpus
+from tests.download_harness import serving_folder
 
 TREES = [
     "(3 (2 A) (4 (4 fine) (2 film)))",
@@ -143,22 +141,17 @@ def archive(tmp_path, monkeypatch):
     """A loopback home of SST's archive, an empty cache and no data folder. Yields a function that makes the archive."""
     served = tmp_path / "home"
     served.mkdir()
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("DENSE_LSTM_ZOO_DATA", raising=False)
     monkeypatch.setattr(readers, "_SST_TREES", (3, 3, 3))
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *args: None)
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
     content = "\n".join(TREES) + "\n"
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        url = f"http://127.0.0.1:{server.server_port}/trees.zip"
+    with serving_folder(monkeypatch, served) as address:
+        url = f"{address}/trees.zip"
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         source = readers.SOURCES["sst1"]
         size = len(content.encode())
         files = tuple(dataclasses.replace(file, url=url, sha256=sha256, size=size) for file in source.files)
         monkeypatch.setitem(readers.SOURCES, "sst1", dataclasses.replace(source, files=files))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
 
         def make(contents=content, names=("trees/train.txt", "trees/dev.txt", "trees/test.txt"), num_bytes=None):
             with zipfile.ZipFile(served / "trees.zip", "w", zipfile.ZIP_DEFLATED) as file:
@@ -168,8 +161,6 @@ def archive(tmp_path, monkeypatch):
                 (served / "trees.zip").write_bytes((served / "trees.zip").read_bytes()[:num_bytes])
 
         yield make
-        server.shutdown()
-        thread.join()
 
 
 def test_a_corpus_in_an_archive_is_downloaded_once_and_unpacked_into_its_own_folder(archive, tmp_path):

@@ -45,9 +45,3 @@ def test_trec_from_raw_text_to_a_served_model(data_folder, tmp_path):
     )
     lines = [line.split()[:2] for line in served.stdout.splitlines()]
     assert lines == [[prediction.label, f"{prediction.probability:.3f}"] for prediction in expected]
-
-
-def test_trec_has_its_published_counts(data_folder):
-    coarse, fine = zoo.load_corpus("trec"), zoo.load_corpus("trec_fine")
-    for corpus, labels in ((coarse, 6), (fine, 50)):
-        assert (len(corpus.train), len(corpus.test), len(corpus.label_names)) == (5452, 500, labels)

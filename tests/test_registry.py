@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 import dense_lstm_zoo as zoo
@@ -176,17 +173,3 @@ def test_unknown_tasks_and_arguments_beside_a_built_model_are_refused():
     model = zoo.build("lstm", vocab_size=5, num_classes=2, units=2)
     with pytest.raises(ValueError, match="only with a model's name"):
         zoo.count_encoder_parameters(model, units=3)
-
-
-def test_listing_describing_and_help_load_no_tensorflow():
-    script = """
-import sys, contextlib, io
-import dense_lstm_zoo as zoo
-from dense_lstm_zoo.cli import main
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    [str(zoo.describe(model)) for model in zoo.list_models()]
-    main(["list"]), main(["describe", "bilstm"]), main(["--help"])
-print(sorted({"tensorflow", "keras", "pandas", "numpy", "keras_tuner"} & set(sys.modules)))
-"""
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"

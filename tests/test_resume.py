@@ -1,6 +1,5 @@
 """Runs that are interrupted, killed, diverge or fill the disk: only the running epoch is lost."""
 
-import contextlib
 import json
 import math
 import os
@@ -18,29 +17,26 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training.callbacks import DivergenceError
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.training_harness import interrupt, small_demo, train
+from tests.files_harness import mounted
+from tests.saving_harness import same_weights
+from tests.training_harness import interrupted, small_demo, train
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """The weights of a run that nothing interrupted."""
-    return train(tmp_path_factory.mktemp("runs") / "whole", epochs=4).model.get_weights()
+    """A run that nothing interrupted."""
+    return train(tmp_path_factory.mktemp("runs") / "whole", epochs=4)
 
 
 @pytest.mark.parametrize(("epoch", "batch"), [(0, 0), (1, 3), (3, 5)])
-def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(
-    uninterrupted, tmp_path, monkeypatch, capsys, epoch, batch
-):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=epoch, batch=batch)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", epochs=4, progress=True)
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(uninterrupted, tmp_path, capsys, epoch, batch):
+    with interrupted(epoch=epoch, batch=batch):
+        train(tmp_path / "run", epochs=4, progress=True)
     assert f"the same command resumes after epoch {epoch}\n" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
     bundle = train(tmp_path / "run", epochs=4, progress=True)
     assert (f"resuming an interrupted run after epoch {epoch}\n" in capsys.readouterr().out) == (epoch > 0)
-    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(bundle, uninterrupted)
     assert bundle.history["epoch"].tolist() == [1, 2, 3, 4]
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 
@@ -57,30 +53,25 @@ def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_traini
             train(tmp_path / "run", epochs=4)
     monkeypatch.setattr(keras.Model, "fit", lambda *args, **kwargs: None)
     bundle = train(tmp_path / "run", epochs=4)
-    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(bundle, uninterrupted)
 
 
-def test_patience_counts_on_over_an_interruption(tmp_path, monkeypatch):
+def test_patience_counts_on_over_an_interruption(tmp_path):
     settings = {"epochs": 9, "patience": 2, "learning_rate": 1e-9}  # dev accuracy never changes: best is epoch 1
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=2, batch=1)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", **settings)
+    with interrupted(epoch=2, batch=1):
+        train(tmp_path / "run", **settings)
     bundle = train(tmp_path / "run", **settings)
     assert (bundle.metrics["best_epoch"], bundle.metrics["epochs"]) == (1, 3)
 
 
-def interrupted(folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=1)
-        with pytest.raises(KeyboardInterrupt):
-            train(folder, epochs=4)
+def interrupted_state(folder):
+    with interrupted(epoch=1, batch=1):
+        train(folder, epochs=4)
     return folder.with_name(folder.name + ".unfinished")
 
 
-def test_other_settings_or_data_are_refused_by_name_and_dropped_only_when_asked(tmp_path, monkeypatch):
-    state = interrupted(tmp_path / "run", monkeypatch)
+def test_other_settings_or_data_are_refused_by_name_and_dropped_only_when_asked(tmp_path):
+    state = interrupted_state(tmp_path / "run")
     with pytest.raises(
         ValueError, match=r"run\.unfinished holds an interrupted run with other settings: seed was 5 and"
     ):
@@ -93,8 +84,8 @@ def test_other_settings_or_data_are_refused_by_name_and_dropped_only_when_asked(
     assert train(tmp_path / "run", epochs=1, seed=6, overwrite=True).config["training"]["seed"] == 6
 
 
-def test_a_damaged_state_is_refused_by_name(tmp_path, monkeypatch):
-    state = interrupted(tmp_path / "run", monkeypatch)
+def test_a_damaged_state_is_refused_by_name(tmp_path):
+    state = interrupted_state(tmp_path / "run")
     for name in ("state.json", "epoch-1.npz", "best-1.npz"):
         content = (state / name).read_bytes()
         (state / name).write_bytes(content[: len(content) // 2])
@@ -154,24 +145,8 @@ def test_float16_is_named_as_the_cause(tmp_path):
         callback.on_epoch_end(0, {"val_loss": math.nan})
 
 
-@contextlib.contextmanager
-def small_disk(folder, megabytes):
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)]
-    try:
-        is_mounted = subprocess.run(mount, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        is_mounted = False
-    if not is_mounted:
-        pytest.skip("a small disk needs the right to mount a tmpfs")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 def test_a_full_disk_leaves_the_previous_bundle_and_checkpoint_whole(tmp_path):
-    with small_disk(tmp_path / "disk", 2) as disk:
+    with mounted(tmp_path / "disk", "tmpfs", "2m") as disk:
         bundle = train(disk / "run", epochs=1)
         expected = bundle.predict(["The soup was bland."])
         free = shutil.disk_usage(disk).free
@@ -214,8 +189,7 @@ def test_kill_9_at_random_moments_ends_with_the_same_weights(uninterrupted, tmp_
         process.communicate()
         assert time.time() - started < 600
     assert killed
-    for ours, theirs in zip(zoo.load(tmp_path / "run").model.get_weights(), uninterrupted, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(zoo.load(tmp_path / "run"), uninterrupted)
 
 
 SAVE = """

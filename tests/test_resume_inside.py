@@ -9,12 +9,12 @@ import sys
 import time
 
 import keras
-import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training.callbacks import EpochProgress, EpochSeconds
-from tests.test_resume import small_disk
+from tests.files_harness import mounted
+from tests.saving_harness import same_weights
 from tests.training_harness import small_demo, train
 
 ALWAYS = 1e-9  # saves after every batch
@@ -69,8 +69,7 @@ def uninterrupted(tmp_path_factory):
 
 
 def assert_equal(ours, theirs):
-    for weights, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(weights, other)
+    assert same_weights(ours, theirs)
     assert ours.history.drop(columns="seconds").equals(theirs.history.drop(columns="seconds"))
     assert {**ours.metrics, "seconds": 0} == {**theirs.metrics, "seconds": 0}
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
@@ -152,7 +151,7 @@ def test_a_disk_that_fills_inside_an_epoch_loses_nothing(uninterrupted, tmp_path
                 (tmp_path / "disk" / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize - 4096))
 
     settings = RUNS["classification"]
-    with small_disk(tmp_path / "disk", 2) as disk:
+    with mounted(tmp_path / "disk", "tmpfs", "2m") as disk:
         with pytest.raises(OSError, match=r"(?i)no space left"):
             train(disk / "run", callbacks=[Fill()], checkpoint_minutes=ALWAYS, **settings)
         (disk / "filler").unlink()

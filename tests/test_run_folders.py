@@ -18,7 +18,7 @@ from dense_lstm_zoo.training import run_folder
 from tests.checkpoint_harness import an_epoch, checkpoint, small_model
 from tests.files_harness import mounted, names
 from tests.test_resume import SAVE
-from tests.training_harness import interrupt, train
+from tests.training_harness import interrupted, train
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +26,10 @@ def model():
     return small_model()
 
 
-def test_a_run_on_a_volume_goes_on_within_it_and_ends_there(tmp_path, monkeypatch):
+def test_a_run_on_a_volume_goes_on_within_it_and_ends_there(tmp_path):
     with mounted(tmp_path / "run", "bind") as path:
-        with monkeypatch.context() as patch:
-            interrupt(patch, epoch=1, batch=1)
-            with pytest.raises(KeyboardInterrupt):
-                train(path, epochs=2)
+        with interrupted(epoch=1, batch=1):
+            train(path, epochs=2)
         assert names(path) == [".unfinished"]
         assert len(train(path, epochs=2).history) == 2
         assert names(tmp_path) == ["run", "source"]
@@ -133,26 +131,22 @@ train(Path(sys.argv[1]), epochs=3)
 
 
 @pytest.mark.slow
-def test_kill_9_while_an_epoch_is_written_leaves_a_part_that_the_next_start_removes(tmp_path, monkeypatch):
+def test_kill_9_while_an_epoch_is_written_leaves_a_part_that_the_next_start_removes(tmp_path):
     process = subprocess.run([sys.executable, "-c", KILLED_IN_WRITE, str(tmp_path / "run")])
     assert process.returncode == -signal.SIGKILL
     state = tmp_path / "run.unfinished"
     assert [name for name in names(state) if "epoch-2" in name]
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=0)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", epochs=3)
+    with interrupted(epoch=1, batch=0):
+        train(tmp_path / "run", epochs=3)
     assert names(state) == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
     train(tmp_path / "run", epochs=3)
     assert names(tmp_path) == ["run"]
 
 
-def test_a_run_through_a_link_writes_its_target(tmp_path, monkeypatch):
+def test_a_run_through_a_link_writes_its_target(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=0)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "link", epochs=2)
+    with interrupted(epoch=1, batch=0):
+        train(tmp_path / "link", epochs=2)
     assert names(tmp_path) == ["link", "target.unfinished"]
     train(tmp_path / "link", epochs=2)
     assert names(tmp_path) == ["link", "target"]

@@ -27,12 +27,6 @@ runpy.run_module("dense_lstm_zoo_runtime", run_name="__main__")
 TEXTS = ["good film", "It wasn't bad!", "", "café ½ “x”"]
 
 
-def test_importing_the_rules_or_the_package_loads_no_onnx_runtime():
-    code = "import sys, dense_lstm_zoo_runtime.rules; print({'onnxruntime', 'numpy', 're2'}.intersection(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "set()"
-
-
 def test_it_predicts_where_tensorflow_and_the_zoo_cannot_be_imported(tmp_path):
     new_bundle = bundle("bilstm")
     new_bundle.export(tmp_path / "export", format="onnx")

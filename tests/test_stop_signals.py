@@ -4,12 +4,12 @@ import os
 import signal
 
 import keras
-import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training import stop_signals
 from dense_lstm_zoo.training.stop_signals import StopSignals
+from tests.saving_harness import same_weights
 
 
 class Ended(BaseException):
@@ -39,8 +39,7 @@ def test_a_run_that_is_terminated_in_its_first_epoch_resumes_from_there(tmp_path
     bundle = zoo.train("bilstm", corpus, tmp_path / "run", **options)
     assert "resuming an interrupted run after batch 1 of epoch 1" in capsys.readouterr().out
     uninterrupted = zoo.train("bilstm", corpus, tmp_path / "whole", progress=False, **options)
-    for ours, theirs in zip(bundle.model.get_weights(), uninterrupted.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(bundle, uninterrupted)
 
 
 def test_signals_that_a_program_handles_or_ignores_are_left_alone():

@@ -16,7 +16,8 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
 from tests.bundle_harness import written_sizes
 from tests.cli_harness import output_of
-from tests.training_harness import interrupt, small_demo
+from tests.saving_harness import same_weights
+from tests.training_harness import interrupted, small_demo
 from tests.training_harness import train_tagger as train
 
 SENTENCES = [
@@ -100,13 +101,13 @@ import numpy as np, tensorflow as tf, tensorflow_text
 loaded, cases = tf.saved_model.load(sys.argv[1]), json.load(open(sys.argv[2]))
 padded, flat, by_tokens = (loaded.signatures[name] for name in ("serving_default", "flat", "tokens"))
 
-def plain(found):
-    found = {name: value.numpy() for name, value in found.items()}
+def plain(outputs):
+    outputs = {name: value.numpy() for name, value in outputs.items()}
     return {
-        "tokens": np.char.decode(found["tokens"].astype(bytes), "utf-8").tolist(),
-        "tags": np.char.decode(found["tags"].astype(bytes), "utf-8").tolist(),
-        "probabilities": found["probabilities"].tolist(),
-        "row_lengths": found["row_lengths"].tolist(),
+        "tokens": np.char.decode(outputs["tokens"].astype(bytes), "utf-8").tolist(),
+        "tags": np.char.decode(outputs["tags"].astype(bytes), "utf-8").tolist(),
+        "probabilities": outputs["probabilities"].tolist(),
+        "row_lengths": outputs["row_lengths"].tolist(),
     }
 
 lists = cases["lists"]
@@ -183,16 +184,13 @@ def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path,
     assert "must end in .png, .svg or .pdf" in output_of(capsys, "gates", folder, "a", "--output", "g.txt")[2]
 
 
-def test_an_interrupted_run_ends_with_the_same_weights(trained, tmp_path, monkeypatch):
+def test_an_interrupted_run_ends_with_the_same_weights(trained, tmp_path):
     bundle, _ = trained
     crf = bundle.config["arguments"]["crf"]
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=4)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", crf=crf)
+    with interrupted(epoch=1, batch=4):
+        train(tmp_path / "run", crf=crf)
     resumed = train(tmp_path / "run", crf=crf)
-    for ours, theirs in zip(resumed.model.get_weights(), bundle.model.get_weights(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    assert same_weights(resumed, bundle)
 
 
 def test_rare_tags_become_one_and_are_always_wrong(tmp_path):

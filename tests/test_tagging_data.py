@@ -1,8 +1,6 @@
 """Corpora for taggers: columns and CoNLL-U, the published corpora, a user's own files, rare tags."""
 
 import copy
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -17,11 +15,6 @@ from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, W
 def numbered(sentences):
     """Sentences of one token each, which is its number, with tags in turn."""
     return TaggedSplit([[str(i)] for i in range(sentences)], [["AB"[i % 2]] for i in range(sentences)])
-
-
-def test_importing_the_readers_loads_no_tensorflow():
-    code = "import sys; from dense_lstm_zoo.tagging import corpora, demo; sys.exit('keras' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_the_real_chunks_have_their_published_counts_and_the_last_tenth_of_train_is_dev(data_folder):

@@ -11,6 +11,7 @@ from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary
 from tests import training_harness
 from tests.bundle_harness import bundle as made
+from tests.bundle_harness import with_random_weights
 
 FEW = {"char_filters": 4, "char_dim": 3}
 
@@ -41,9 +42,7 @@ def test_characters_past_the_24th_do_not_count_and_the_alphabet_is_by_frequency(
 
 @pytest.mark.parametrize("name", zoo.list_models(task="classification"))
 def test_a_classifier_reads_characters_and_padding_and_company_change_nothing(name):
-    bundle = made(name, **FEW)
-    weights = np.random.default_rng(1)
-    bundle.model.set_weights([weights.normal(scale=0.5, size=w.shape) for w in bundle.model.get_weights()])
+    bundle = with_random_weights(made(name, **FEW), seed=1, scale=0.5)
     texts = ["the film was very long", "qwerty", "zzz", ""]
     together = bundle.probabilities(texts)
     for text, expected in zip(texts, together, strict=True):

@@ -1,8 +1,11 @@
 """A tiny run of each task on a part of its demo corpus, for tests of training and of what it leaves."""
 
+import contextlib
 import dataclasses
 import functools
 from typing import Any
+
+import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles.bundle import Bundle
@@ -72,8 +75,9 @@ train_language_model = functools.partial(train, task="language_model")
 train_tagger = functools.partial(train, task="tagging")
 
 
-def interrupt(monkeypatch, *, epoch, batch):
-    """Press Ctrl-C in the given batch of the given epoch, both from 0."""
+@contextlib.contextmanager
+def interrupted(*, epoch, batch):
+    """Press Ctrl-C in the given batch of the given epoch, both from 0, and expect that it ends the training."""
 
     class Interrupting(EpochSeconds):
         def on_epoch_begin(self, current, logs=None):
@@ -84,4 +88,7 @@ def interrupt(monkeypatch, *, epoch, batch):
             if (self.current, index) == (epoch, batch):
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr("dense_lstm_zoo.training.callbacks.EpochSeconds", Interrupting)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dense_lstm_zoo.training.callbacks.EpochSeconds", Interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            yield

@@ -1,7 +1,5 @@
 """Small corpora of each task, and runs that go on from trained models of each."""
 
-import numpy as np
-
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.language.corpus import LanguageCorpus
@@ -45,9 +43,7 @@ def make_sources(folder):
     """A bundle of each task with weights large enough to show, and hashes of a text it was trained on."""
     folders = {}
     for task, model in MODELS.items():
-        bundle = bundle_harness.bundle(model, **ARGUMENTS[task])
-        rng = np.random.default_rng(3)
-        bundle.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in bundle.model.get_weights()])
+        bundle = bundle_harness.with_random_weights(bundle_harness.bundle(model, **ARGUMENTS[task]))
         bundle.train_texts = text_hashes.hash_texts([["a", "text", "seen", "before"]])
         bundle.config["training"]["dataset"] = "reviews"
         folders[task] = bundle.save(folder / task)
