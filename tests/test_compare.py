@@ -64,12 +64,12 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
     intervals = bootstrap(*outcomes.statistics, outcomes.scores, draws=4000, seed=1)
     assert outcomes.of_model(0)["macro_f1"] == pytest.approx(macro_f1(right, first))
     # The same by drawing texts one by one, and scoring them as ``evaluate`` does.
-    drawn = {"accuracy": [], "macro_f1": []}
+    resampled = {"accuracy": [], "macro_f1": []}
     for _ in range(2000):
         texts = generator.integers(0, 400, 400)
-        drawn["accuracy"].append((first == right)[texts].mean() - (second == right)[texts].mean())
-        drawn["macro_f1"].append(macro_f1(right[texts], first[texts]) - macro_f1(right[texts], second[texts]))
-    for name, differences in drawn.items():
+        resampled["accuracy"].append((first == right)[texts].mean() - (second == right)[texts].mean())
+        resampled["macro_f1"].append(macro_f1(right[texts], first[texts]) - macro_f1(right[texts], second[texts]))
+    for name, differences in resampled.items():
         assert intervals[name].low == pytest.approx(np.quantile(differences, 0.025), abs=0.006)
         assert intervals[name].high == pytest.approx(np.quantile(differences, 0.975), abs=0.006)
     assert intervals["accuracy"].value == pytest.approx((first == right).mean() - (second == right).mean())
@@ -149,8 +149,8 @@ def test_two_classifiers_are_compared_text_by_text(classifiers, tmp_path):
 def test_labels_in_another_order_are_the_same_labels(classifiers):
     turned = zoo.load(classifiers[0])
     turned.labels = [LABELS[i] for i in (2, 0, 1)]
-    *others, weights, biases = turned.model.get_weights()
-    turned.model.set_weights([*others, weights[:, [2, 0, 1]], biases[[2, 0, 1]]])
+    *other_weights, weights, biases = turned.model.get_weights()
+    turned.model.set_weights([*other_weights, weights[:, [2, 0, 1]], biases[[2, 0, 1]]])
     comparison = zoo.compare(classifiers[0], turned, SPLIT, draws=100)
     assert comparison.only_right == (0, 0)
     assert comparison.texts == []
@@ -259,11 +259,11 @@ def test_taggers_are_compared_by_tokens_spans_and_sentences():
     values = {row.name: (row.first, row.second) for row in comparison.scores}
     for name in ("accuracy", "f1"):
         assert values[name] == pytest.approx((first.evaluate(split)[name], second.evaluate(split)[name]))
-    whole = [
+    is_right = [
         [answer.tags == gold for answer, gold in zip(tagger.predict(split.tokens), split.tags, strict=True)]
         for tagger in (first, second)
     ]
-    only_first = sum(a and not b for a, b in zip(*whole, strict=True))
+    only_first = sum(a and not b for a, b in zip(*is_right, strict=True))
     assert comparison.only_right[0] == only_first
     assert comparison.unit == "sentences"
     stranger = other("bilstm_tagger")
@@ -283,11 +283,11 @@ def test_language_models_of_the_same_words_are_compared_line_by_line(tmp_path):
     assert (comparison.count, comparison.unit, comparison.p_value) == (16, "lines", None)
     better = "A" if row.first < row.second else "B"
     assert f"{better} has the better perplexity" in comparison.verdict or "may be chance" in comparison.verdict
-    written = rows_of(tmp_path / "lines.csv")
-    assert written[0] == ["text", "A", "B"]
-    assert len(written) == 17
+    rows = rows_of(tmp_path / "lines.csv")
+    assert rows[0] == ["text", "A", "B"]
+    assert len(rows) == 17
     tokens = first.evaluate(lines)["tokens"]
-    total = sum(float(cells[1]) for cells in written[1:])
+    total = sum(float(cells[1]) for cells in rows[1:])
     assert math.exp(-total / tokens) == pytest.approx(row.first, rel=1e-4)
 
 
