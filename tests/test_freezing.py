@@ -2,9 +2,6 @@
 
 import dataclasses
 import shutil
-import signal
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -152,25 +149,3 @@ def test_a_bundle_carries_the_hashes_of_all_texts_it_learnt_from_and_says_where_
     card = (tmp_path / "again" / "README.md").read_text()
     assert "Trained further from more, a bilstm trained on more (manifest " in card
     np.testing.assert_array_equal(zoo.load(tmp_path / "again").train_texts, again.train_texts)
-
-
-SCRIPT = """
-import sys
-from tests.test_freezing import tuned
-tuned(sys.argv[1], sys.argv[2], progress=True)
-"""
-
-
-@pytest.mark.slow
-def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(uninterrupted, trained, tmp_path):
-    arguments = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), str(trained["classification"])]
-    for last in ("Epoch 2/4", "Epoch 4/4"):  # once while the encoder is frozen, once after
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, bufsize=1)
-        for line in process.stdout:
-            if last in line:
-                break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        assert not (tmp_path / "run").exists()
-    subprocess.run(arguments, check=True, capture_output=True)
-    assert same_weights(zoo.load(tmp_path / "run"), uninterrupted)

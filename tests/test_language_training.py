@@ -3,10 +3,6 @@
 import csv
 import json
 import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import keras
 import numpy as np
@@ -77,44 +73,6 @@ def test_a_short_schedule_has_the_papers_arguments_and_says_so():
         assert short.models == full.models
         assert (short.epochs, short.learning_rate_decay, short.decay_after) == (30, 0.85, 6)
         assert short.expected == {"ptb": perplexity}
-
-
-@pytest.mark.parametrize(("epoch", "batch"), [(0, 3), (2, 5)])
-def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, epoch, batch):
-    uninterrupted = train(tmp_path / "whole")
-    with interrupted(epoch=epoch, batch=batch):
-        train(tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-    resumed = train(tmp_path / "run")
-    for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert resumed.history["val_perplexity"].tolist() == uninterrupted.history["val_perplexity"].tolist()
-    assert sorted(f.name for f in tmp_path.iterdir()) == ["run", "whole"]
-
-
-TRAIN = "import sys; from tests.training_harness import train_language_model as train; train(sys.argv[1], epochs=5)"
-
-
-@pytest.mark.slow
-def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
-    uninterrupted = train(tmp_path / "whole", epochs=5)
-    moments = np.random.default_rng(int(time.time()))
-    kills = 0
-    while not (tmp_path / "run").exists():
-        process = subprocess.Popen([sys.executable, "-c", TRAIN, str(tmp_path / "run")], stdout=subprocess.DEVNULL)
-        state = tmp_path / "run.unfinished" / "state.json"
-        before = state.read_bytes() if state.exists() else b""
-        if kills < 3:  # once it has gone an epoch further, somewhere in the next
-            while process.poll() is None and (not state.exists() or state.read_bytes() == before):
-                time.sleep(0.01)
-            time.sleep(moments.uniform(0, 0.3))
-            process.send_signal(signal.SIGKILL)
-            kills += 1
-        process.wait()
-    resumed = zoo.load(tmp_path / "run")
-    for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert len(resumed.history) == 5
 
 
 @pytest.mark.parametrize(

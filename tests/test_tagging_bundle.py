@@ -16,8 +16,7 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
 from tests.bundle_harness import written_sizes
 from tests.cli_harness import output_of
-from tests.saving_harness import same_weights
-from tests.training_harness import interrupted, small_demo
+from tests.training_harness import small_demo
 from tests.training_harness import train_tagger as train
 
 SENTENCES = [
@@ -182,15 +181,6 @@ def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path,
     with pytest.raises(ValueError, match="at least one token"):
         bundle.gates("")
     assert "must end in .png, .svg or .pdf" in output_of(capsys, "gates", folder, "a", "--output", "g.txt")[2]
-
-
-def test_an_interrupted_run_ends_with_the_same_weights(trained, tmp_path):
-    bundle, _ = trained
-    crf = bundle.config["arguments"]["crf"]
-    with interrupted(epoch=1, batch=4):
-        train(tmp_path / "run", crf=crf)
-    resumed = train(tmp_path / "run", crf=crf)
-    assert same_weights(resumed, bundle)
 
 
 def test_rare_tags_become_one_and_are_always_wrong(tmp_path):
