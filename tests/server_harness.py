@@ -51,7 +51,7 @@ class Classifier:
         return np.array([[len(text), 0.5] for text in texts], np.float32)
 
     def explain_steps(self, text: str) -> Iterator[Explanation | None]:
-        """Explain a text, a step for each word; capitals are words that count against the label."""
+        """Explain a text, a step for each word. Capitals count against the label."""
         words = text.split()
         for word in words:
             self.steps.append(word)
