@@ -80,14 +80,12 @@ class Loss:
         """Return the gradients of the arguments, then of the weights."""
         if BACKEND == "tensorflow":
             # Of the variables themselves: ``keras.remat`` finds no gradient of a tensor that takes a variable's place.
-            @tf.function(autograph=False)
-            def run(arrays: list[Any]) -> list[Any]:
-                with tf.GradientTape() as tape:
-                    tape.watch(arrays)
-                    loss = self._of_arrays(*arrays)
-                return tape.gradient(loss, [*arrays, *(weight.value for weight in self._weights)])
-
-            gradients = run(self.values[: len(self.values) - len(self._weights)])
+            # Not in a graph: to make one takes ten times as long, and the models' tests of ``fit`` have some.
+            arrays = self.values[: len(self.values) - len(self._weights)]
+            with tf.GradientTape() as tape:
+                tape.watch(arrays)
+                loss = self._of_arrays(*arrays)
+            gradients = tape.gradient(loss, [*arrays, *(weight.value for weight in self._weights)])
         elif BACKEND == "jax":
             gradients = jax.jit(jax.grad(self._function))(self.values)
         else:

@@ -21,6 +21,29 @@ gc.set_threshold(100_000, 20, 100)
 _tests = itertools.count(1)
 
 
+def _processor_seconds() -> float:
+    """Seconds of processor time of this process and of those it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Note a test's processor time in the report, and fail one that is over the budget and not marked as slow."""
+    start = _processor_seconds()
+    outcome = yield
+    seconds = _processor_seconds() - start
+    item.user_properties.append(("processor_seconds", round(seconds, 2)))
+    budget = item.config.getoption("budget")
+    if budget and seconds > budget and item.get_closest_marker("slow") is None:
+        pytest.fail(f"{seconds:.1f} s of processor time, of at most {budget:g}: make it cheaper, or mark it as slow")
+    return outcome
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--budget", type=float, default=0, help="processor seconds that a test may take, unless slow")
+
+
 @pytest.fixture(autouse=True)
 def seed() -> Iterator[None]:
     """Let every test draw the same weights each time: a few draws leave a tiny model nothing to learn from."""

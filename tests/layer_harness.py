@@ -1,5 +1,6 @@
 """One harness for every layer: the checks each must pass, given how to build it and an oracle for its values."""
 
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ def _skips(name: str, skip: str, **options: Any) -> Case:
     skip_options = {key: options[key] for key in ("interleave", "gate_inputs", "project_input") if key in options}
     return Case(
         f"skip_bilstm_{name}",
-        lambda **kw: layers.SkipBiLSTM(4, 3, skip, **{"forget_bias": 1.0, **options, **kw}),
+        lambda **kw: layers.SkipBiLSTM(3, 3, skip, **{"forget_bias": 1.0, **options, **kw}),
         lambda x, n, w: reference.skip_bilstm(x, n, w, skip, options.get("skip_distance", 2), **skip_options),
     )
 
@@ -218,6 +219,12 @@ def kernel(case: Case) -> dict[str, str]:
     """The argument that picks the kernel for tests of every layer."""
     native = backends.BACKEND == "tensorflow" and case.name not in COMPILED and "kernel" in case.make().get_config()
     return {"kernel": "native"} if native else {}
+
+
+@functools.cache
+def layer_of(case: Case) -> keras.layers.Layer:
+    """The case's layer with random weights, the same for all tests: none changes it."""
+    return new_layer(case)
 
 
 def new_layer(case: Case, **kwargs: Any) -> keras.layers.Layer:

@@ -29,7 +29,7 @@ def test_every_public_layer_is_a_case_or_is_tested_in_a_file_of_its_own():
 
 @cases
 def test_values_equal_the_equations_in_numpy(case):
-    layer = harness.new_layer(case)
+    layer = harness.layer_of(case)
     expected = harness.flat(case.oracle(harness.inputs(), harness.LENGTHS, layer.get_weights()))
     outputs = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS))
     assert len(outputs) == len(expected)
@@ -39,7 +39,7 @@ def test_values_equal_the_equations_in_numpy(case):
 
 @cases
 def test_padding_never_changes_a_result(case):
-    layer = harness.new_layer(case)
+    layer = harness.layer_of(case)
     x = harness.inputs()
     longer = np.concatenate([x, np.full((harness.BATCH, 4, harness.FEATURES), 9.0, np.float32)], axis=1)
     garbage = np.where(np.arange(harness.TIME)[None, :, None] < harness.LENGTHS[:, None, None], x, 1e6)
@@ -53,7 +53,7 @@ def test_padding_never_changes_a_result(case):
 
 @cases
 def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
-    layer = harness.new_layer(case)
+    layer = harness.layer_of(case)
     x = harness.inputs()
     dirty = np.where(np.arange(harness.TIME)[None, :, None] < harness.LENGTHS[:, None, None], x, np.float32(np.nan))
     clean = np.nan_to_num(dirty)
@@ -80,7 +80,7 @@ def test_the_output_shape_is_known_before_the_weights_are_there(case):
 
 @cases
 def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
-    layer = harness.new_layer(case)
+    layer = harness.layer_of(case)
     x = harness.inputs()
     together = harness.flat(layer(x, lengths=harness.LENGTHS))
     for b, n in enumerate(harness.LENGTHS):
@@ -92,7 +92,7 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
 
 @cases
 def test_a_mask_does_what_lengths_do(case):
-    layer = harness.new_layer(case)
+    layer = harness.layer_of(case)
     mask = np.arange(harness.TIME) < harness.LENGTHS[:, None]
     by_lengths = harness.flat(layer(harness.inputs(), lengths=harness.LENGTHS))
     for ours, other in zip(by_lengths, harness.flat(layer(harness.inputs(), mask=mask)), strict=True):
@@ -121,7 +121,7 @@ def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
 
 @cases
 def test_the_config_rebuilds_the_layer(case):
-    layer = case.make(name="mine")
+    layer = case.make(name="mine", **harness.kernel(case))
     config = json.loads(json.dumps(layer.get_config()))
     again = type(layer).from_config(config)
     assert again.get_config() == layer.get_config()
