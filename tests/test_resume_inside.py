@@ -12,7 +12,8 @@ import keras
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.training.callbacks import EpochProgress, EpochSeconds
+from dense_lstm_zoo.training.callbacks import EpochSeconds
+from dense_lstm_zoo.training.epoch_log import EpochLog
 from tests.files_harness import mounted
 from tests.saving_harness import same_weights
 from tests.training_harness import small_demo, train
@@ -111,7 +112,7 @@ def test_seconds_count_both_parts_of_an_epoch_but_not_the_time_between():
 def test_a_log_tells_once_a_minute_how_far_an_epoch_is(tmp_path, capsys, monkeypatch):
     train(tmp_path / "short", "classification", progress=True, **RUNS["classification"])
     assert "batches" not in capsys.readouterr().err  # its epochs take less than a minute
-    monkeypatch.setattr(EpochProgress, "SECONDS", 0.0)
+    monkeypatch.setattr(EpochLog, "SECONDS", 0.0)
     interrupted(tmp_path / "run", "classification", (1, 5))
     capsys.readouterr()
     train(tmp_path / "run", "classification", progress=True, **RUNS["classification"])

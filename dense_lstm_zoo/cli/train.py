@@ -14,7 +14,7 @@ from dense_lstm_zoo.cli.training_arguments import MODEL, QUIET, from_option, set
 from dense_lstm_zoo.corpora.dataset import Dataset, as_option
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.tasks.options import RUNNING
+from dense_lstm_zoo.tasks.options import MINUTES, RUNNING
 from dense_lstm_zoo.training import request, run_file
 
 _PROTOCOL = ("seeds", "folds", "only_folds")
@@ -43,7 +43,7 @@ _SAVING = Group(
         argument("--config", metavar="FILE", help="repeat a run from its run.toml; options given here take precedence"),
         argument("--overwrite", action="store_const", const=True, help="replace an existing run"),
         argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder"),
-        *map(from_option, RUNNING),
+        *(from_option(option) for option in RUNNING if option is not MINUTES),
         QUIET,
     ),
 )
@@ -53,7 +53,7 @@ _SAVING = Group(
     "train",
     "Train a model on a corpus and write a bundle: model, vocabulary, scores, learning curve.",
     argument("model", nargs="?", help=f"{MODEL} (default: that of --config)"),
-    *settings(seed="seed of weights, dropout and batches"),
+    *settings(from_option(MINUTES), seed="seed of weights, dropout and batches"),
     _SEVERAL_RUNS,
     _SAVING,
     example="train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec",

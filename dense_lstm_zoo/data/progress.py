@@ -37,6 +37,11 @@ class Progress:
         """Print the last line."""
         self._print(position, end="\n")
 
+    def clear(self) -> None:
+        """Wipe the line off the terminal."""
+        if self.enabled and self.terminal:
+            print(f"\r{'':<79}\r", end="", file=sys.stderr, flush=True)
+
     def _print(self, position: int, end: str) -> None:
         if not self.enabled:
             return

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NOTES = {
     "diverged": "stopped",
+    "ended_by": "ended by",
     "changed": "changed",
     "rounded": "weights",
     "chosen": "chosen",

@@ -106,8 +106,16 @@ COMMON = (
         metavar="EPOCH",
     ),
 )
-# For the run itself: they do not affect the result, and are in no config.
+# For the run itself: they are in no config, as a run that is interrupted may go on with others.
+MINUTES = Option(
+    "minutes",
+    float,
+    "minutes that the run may take, after which the best epoch so far is scored and saved",
+    otherwise="no limit",
+    metavar="MINUTES",
+)
 RUNNING = (
+    MINUTES,
     Option(
         "checkpoint_minutes",
         float,

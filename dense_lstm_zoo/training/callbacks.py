@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import keras
 import numpy as np
 
-from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.tasks.recipe import learning_rate_factor
 from dense_lstm_zoo.training.resumable import Resumable
 
@@ -94,22 +94,38 @@ class EpochSeconds(Resumable):
         self._started -= state["elapsed"]
 
 
-class EpochProgress(keras.callbacks.Callback):
-    """Print once a minute how far an epoch is, where Keras writes only a line at its end."""
+class TimeLimit(keras.callbacks.Callback):
+    """End a training in time for its last scores. The epoch that it cuts short is scored, and may be the best.
 
-    SECONDS = 60.0
+    Args:
+        minutes: Minutes that the run may take, with its preparation and its last scores.
+        started: The reading of ``time.monotonic`` at its start, less what an interrupted run took before.
+        dev_batches: Batches to score an epoch on.
+    """
 
-    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Begin with nothing printed."""
-        self._progress = Progress(f"epoch {epoch + 1}", unit="batches", seconds=self.SECONDS)
-        self._started = False
+    def __init__(self, minutes: float, started: float, dev_batches: int) -> None:
+        super().__init__()
+        self._minutes, self._end, self._dev_batches = minutes, started + 60 * minutes, dev_batches
+        self._batch_seconds: list[float] = []
+        self.reason: str | None = None  # of the end, once the time is over
+
+    def is_over(self) -> bool:
+        """Return whether only the time to score is left: dev, dev again and test, each in a third of a training's."""
+        scoring = self._dev_batches * statistics.median(self._batch_seconds) if self._batch_seconds else 0
+        if time.monotonic() + scoring < self._end:
+            return False
+        self.reason = f"the time limit of {self._minutes:g} minutes"
+        return True
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        """Start the batch's clock."""
+        self._batch_started = time.monotonic()
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
-        """Print a line if the last one is old enough. A resumed epoch begins where it was."""
-        if not self._started:
-            self._progress.start(batch, self.params["steps"])
-            self._started = True
-        self._progress.update(batch + 1)
+        """Stop the training if it is time to."""
+        self._batch_seconds.append(time.monotonic() - self._batch_started)
+        if self.is_over():
+            self.model.stop_training = True
 
 
 def schedule(rate: float, training: Mapping[str, Any]) -> keras.callbacks.Callback:

@@ -124,6 +124,12 @@ class Checkpoint(keras.callbacks.Callback):
         return self.progress.inside.batches if self.progress.inside else 0
 
     @property
+    def seconds(self) -> float:
+        """The seconds of training so far."""
+        inside = self.progress.inside.callbacks.get("seconds", {}) if self.progress.inside else {}
+        return sum(row["seconds"] for row in self.history) + inside.get("elapsed", 0.0)
+
+    @property
     def is_done(self) -> bool:
         """True once patience has run out."""
         return self.best_epoch is not None and self.epochs - max(self.best_epoch, self.at_least) >= self.patience

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks import with_options
 from dense_lstm_zoo.training import run_file, run_folder
 from dense_lstm_zoo.training.allocator import keep_large_blocks
-from dense_lstm_zoo.training.prepare import LINE_PER_EPOCH, Run, prepare
+from dense_lstm_zoo.training.prepare import Run, prepare
 from dense_lstm_zoo.training.request import check
 from dense_lstm_zoo_runtime.streams import unread_output
 
@@ -78,7 +79,7 @@ def train(
             same call with a larger number continues.
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace an existing run, or an interrupted one that is damaged or had other settings.
-        progress: Whether to print progress: one bar per epoch on a terminal, one line per epoch elsewhere.
+        progress: Whether to print progress: a line per epoch, and on a terminal a bar.
         callbacks: Keras callbacks of your own, called once the epoch's row is complete, before it is saved. One that
             stops training ends the run as patience does. Their own state is not saved: a resumed run starts it anew.
         {options}
@@ -97,6 +98,7 @@ def train(
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
     """
+    started = time.monotonic()
     if pause_after is not None:
         checks.integer("pause_after", pause_after)
     if callbacks is not None:
@@ -126,7 +128,7 @@ def train(
         if checkpoint.has_begun:
             run.say(f"resuming an interrupted run after {checkpoint.place}")
         try:
-            _fit(run, checkpoint, pause_after)
+            _fit(run, checkpoint, pause_after, started)
         except KeyboardInterrupt:
             run.say(f"\ninterrupted; the same command resumes after {checkpoint.place}")
             raise
@@ -146,12 +148,13 @@ def train(
     return bundle
 
 
-def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
-    """Train from the checkpoint's epoch to the last, or until patience runs out."""
+def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: float) -> None:
+    """Train from the checkpoint's epoch to the last, or until patience or the time runs out."""
     import keras
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
-    from dense_lstm_zoo.training.callbacks import EpochProgress, EpochSeconds, FiniteLoss, schedule
+    from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, TimeLimit, schedule
+    from dense_lstm_zoo.training.epoch_log import EpochLog
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
     training = run.config["training"]
@@ -166,8 +169,14 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
     if run.freeze:
         callbacks.append(run.freeze)
-    if run.verbose == LINE_PER_EPOCH:
-        callbacks.append(EpochProgress())
+    if run.progress:
+        callbacks.append(EpochLog(checkpoint))
+    if (minutes := run.job.options.minutes) is not None:
+        run.limit = TimeLimit(minutes, started - checkpoint.seconds, int(data.dev.cardinality()))
+        if checkpoint.epochs and run.limit.is_over():  # an interrupted run whose time is over
+            run.model.stop_training = True
+            return
+        callbacks.append(run.limit)
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     checkpoint.follow(callbacks, data.carried)
@@ -180,9 +189,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
             model=run.model,
             steps=int(data.training.cardinality()),
             epochs=epochs,
-            verbose=run.verbose,
         ),
-        verbose=run.verbose,
+        verbose=0,
         class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
     )
@@ -216,6 +224,8 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
         failure = error
     if diverged:
         bundle.metrics["diverged"] = diverged
+    if run.limit and run.limit.reason:
+        bundle.metrics["ended_by"] = run.limit.reason
     checkpoint.keep_hold()
     bundle.beside[run_file.NAME] = run.repeat
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
+    from dense_lstm_zoo.training.callbacks import TimeLimit
     from dense_lstm_zoo.training.freezing import Freeze
     from dense_lstm_zoo.training.job import Job
-
-LINE_PER_EPOCH = 2  # ``verbose`` of ``fit``, for output that is not a terminal
 
 
 @dataclass(eq=False)
@@ -43,15 +41,16 @@ class Run:
     target: Target
     overwrite: bool
     log_dir: Path | None
-    verbose: int
+    progress: bool
     source_hashes: np.ndarray | None  # hashes of the texts that its source was trained on
     freeze: Freeze | None  # what is not trained at first, or at all
     repeat: str  # the text of run.toml
     callbacks: Sequence[keras.callbacks.Callback] = ()
+    limit: TimeLimit | None = None
 
     def say(self, text: str) -> None:
         """Print a line, if progress is wanted."""
-        if self.verbose:
+        if self.progress:
             notes.show(text)
 
 
@@ -124,11 +123,10 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
         "versions": versions(),
     }
     log_dir = files.beside(request.target.real, ".tensorboard") if request.tensorboard else None
-    verbose = (1 if sys.stdout.isatty() else LINE_PER_EPOCH) if progress else 0
     source_hashes = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
     return Run(
-        task, job, model, config, request.target, request.overwrite, log_dir, verbose, source_hashes, freeze, repeat
+        task, job, model, config, request.target, request.overwrite, log_dir, progress, source_hashes, freeze, repeat
     )
 
 

@@ -10,7 +10,7 @@ from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 
 class RunCallbacks(keras.callbacks.CallbackList):
-    """The callbacks of a run, and its progress bar.
+    """The callbacks of a run.
 
     ``fit`` cannot begin inside an epoch. Such an epoch is a ``fit`` of its own, on the rest of its batches. The other
     epochs follow in a second one. The callbacks see a single training, in which the rest of the batches have the
@@ -22,7 +22,6 @@ class RunCallbacks(keras.callbacks.CallbackList):
         model: The model that is trained.
         steps: The number of batches in a whole epoch.
         epochs: The last epoch of the training.
-        verbose: As for ``fit``.
     """
 
     def __init__(
@@ -33,10 +32,9 @@ class RunCallbacks(keras.callbacks.CallbackList):
         model: keras.Model,
         steps: int,
         epochs: int,
-        verbose: int,
     ) -> None:
-        params = {"model": model, "steps": steps, "epochs": epochs, "verbose": verbose}
-        super().__init__(list(callbacks), add_history=True, add_progbar=verbose != 0, **params)
+        params = {"model": model, "steps": steps, "epochs": epochs, "verbose": 0}
+        super().__init__(list(callbacks), add_history=True, **params)
         self._checkpoint = checkpoint
         self._has_begun, self._first_batch = False, 0
 

@@ -1,0 +1,114 @@
+"""The log of a training, and a training that has a limit of time."""
+
+import re
+
+import pytest
+
+from dense_lstm_zoo.training import callbacks
+from dense_lstm_zoo.training.callbacks import TimeLimit
+from dense_lstm_zoo.training.epoch_log import duration, score
+from tests.training_harness import interrupt, train
+
+
+def table(output: str) -> list[str]:
+    """The lines of the log that have columns."""
+    return [line for line in output.splitlines() if re.match(r" +(epoch|[0-9]+/[0-9]+) ", line)]
+
+
+@pytest.mark.parametrize(("task", "unit"), [("classification", " %"), ("language_model", "")])
+def test_each_epoch_has_an_aligned_line_with_its_scores_and_a_star_if_it_is_the_best_so_far(
+    tmp_path, capsys, task, unit
+):
+    bundle = train(tmp_path / "run", task, progress=True)
+    header, *lines = table(capsys.readouterr().out)
+    assert header.split() == ["epoch", "loss", "train", "dev", "time", "left"]
+    assert {line.index("/") for line in lines} == {lines[0].index("/")}
+    assert len({len(line) for line in (header, *lines)}) == 1
+    sign = 1 if task == "classification" else -1
+    best = None
+    for line, (_, row) in zip(lines, bundle.history.iterrows(), strict=True):
+        dev = row["val_accuracy" if task == "classification" else "val_perplexity"]
+        cells = re.split(r"  +", line.strip())
+        assert cells[0] == f"{row['epoch']:.0f}/3"
+        assert cells[1] == f"{row['loss']:.4f}"
+        assert cells[3].removesuffix(" *") == (f"{100 * dev:.1f}{unit}" if unit else f"{dev:.4g}")
+        assert ("*" in line) == (best is None or sign * dev > sign * best)
+        best = dev if "*" in line else best
+    assert lines[-1].endswith(" 0.0 s")
+
+
+def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=2)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", progress=True)
+    capsys.readouterr()
+    train(tmp_path / "run", progress=True)
+    assert [line.split()[0] for line in table(capsys.readouterr().out)] == ["epoch", "2/3", "3/3"]
+
+
+def test_a_run_without_progress_prints_nothing(tmp_path, capfd):
+    train(tmp_path / "run", epochs=1)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [("val_accuracy", 1.0, "100.0 %"), ("val_loss", 0.25, "0.25"), ("val_perplexity", 1.7e308, "1.7e+308")],
+)
+def test_scores_are_shown_in_their_units(name, value, text):
+    assert score(name, value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0.0 s"), (99.4, "99 s"), (100, "2 min"), (5399, "90 min"), (86_400, "24.0 h")]
+)
+def test_durations_are_shown_in_their_units(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_run_whose_time_is_over_ends_with_the_batch_and_saves_its_best_epoch(tmp_path, capsys):
+    bundle = train(tmp_path / "run", progress=True, epochs=50, minutes=1e-4)
+    assert len(bundle.history) == 1
+    assert bundle.metrics["ended_by"] == "the time limit of 0.0001 minutes"
+    assert bundle.metrics["test_accuracy"] > 0
+    assert "ended by          the time limit of 0.0001 minutes" in capsys.readouterr().out
+    assert "minutes" not in bundle.config["training"]
+
+
+def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=2)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", minutes=60)
+    ends = []
+
+    def note_end(self, minutes, started, dev_batches):
+        ends.append(started + 60 * minutes)
+        limit(self, minutes, started, dev_batches)
+
+    limit = TimeLimit.__init__
+    monkeypatch.setattr(TimeLimit, "__init__", note_end)
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: 1e9)
+    bundle = train(tmp_path / "run", minutes=1000)
+    assert len(bundle.history) == 3
+    assert "ended_by" not in bundle.metrics
+    assert 1e9 + 59_000 < ends[0] < 1e9 + 60_000
+
+
+def test_the_end_leaves_time_for_the_last_scores(monkeypatch):
+    clock = iter([0.0, 2.0, 2.0])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    limit = TimeLimit(1, 0.0, 29)
+    limit.on_train_batch_begin(0)
+    limit.set_model(type("Model", (), {"stop_training": False})())
+    limit.on_train_batch_end(0)  # of 60 seconds, 2 are over, and 29 batches of 2 seconds each are to be scored
+    assert limit.model.stop_training
+    assert limit.reason == "the time limit of 1 minutes"
+
+
+@pytest.mark.parametrize("minutes", [0, -3, float("inf"), "3"])
+def test_other_limits_are_refused_before_any_work(tmp_path, minutes):
+    with pytest.raises((ValueError, TypeError), match="minutes must be"):
+        train(tmp_path / "run", minutes=minutes)
+    assert not list(tmp_path.iterdir())
