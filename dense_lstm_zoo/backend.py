@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo.display import notices
 from dense_lstm_zoo.forks import check_not_forked
 from dense_lstm_zoo.settings import check_settings
 
@@ -17,8 +21,15 @@ def check_tensorflow(users: str = "Language models, taggers and text") -> None:
     """Raise ``ValueError`` on a backend of Keras other than TensorFlow. ``users``, in the plural, need it."""
     check_not_forked()
     check_settings()
-    import keras
+    # Of what TensorFlow's C++ code logs, this level hides all that comes after its start.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with contextlib.nullcontext() if "tensorflow" in sys.modules else notices.hidden():
+        import keras
 
+        if keras.config.backend() == "tensorflow":
+            import tensorflow
+
+            tensorflow.config.list_logical_devices()  # some notices come only with the first use
     if keras.config.backend() != "tensorflow":
         raise ValueError(
             f"{users} run on Keras's TensorFlow backend only; received {keras.config.backend()!r}. Set "

@@ -1,9 +1,13 @@
 """The log of a training, and a training that has a limit of time."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
+from dense_lstm_zoo.display import notices
 from dense_lstm_zoo.training import callbacks
 from dense_lstm_zoo.training.callbacks import TimeLimit
 from dense_lstm_zoo.training.epoch_log import duration, score
@@ -50,6 +54,23 @@ def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, 
 def test_a_run_without_progress_prints_nothing(tmp_path, capfd):
     train(tmp_path / "run", epochs=1)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_script_that_trains_prints_no_notice_of_tensorflow(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    script = (
+        "import sys, dense_lstm_zoo as zoo\n"
+        "zoo.train('bilstm', 'demo', sys.argv[1], units=3, embedding_dim=4, epochs=1, progress=False)"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "run")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (process.stdout, process.stderr) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -112,3 +133,31 @@ def test_other_limits_are_refused_before_any_work(tmp_path, minutes):
     with pytest.raises((ValueError, TypeError), match="minutes must be"):
         train(tmp_path / "run", minutes=minutes)
     assert not list(tmp_path.iterdir())
+
+
+def test_notices_are_hidden_and_all_else_that_is_written_meanwhile_comes_after_them(capfd):
+    with notices.hidden():
+        os.write(2, b"I0000 00:00:17 port.cc:153] oneDNN custom operations are on.\n")
+        os.write(2, b"To enable the following instructions: AVX2, rebuild TensorFlow.\n")
+        os.write(2, b"W0000 00:00:17 gpu_device.cc:2431] Cannot dlopen some GPU libraries.\n")
+        os.write(2, b"a warning of Python's\n")
+        assert capfd.readouterr().err == ""
+    print("later", file=sys.stderr)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines == [
+        "W0000 00:00:17 gpu_device.cc:2431] Cannot dlopen some GPU libraries.",
+        "a warning of Python's",
+        "later",
+    ]
+
+
+def test_an_error_meanwhile_brings_the_standard_error_back(capfd):
+    def fail():
+        with notices.hidden():
+            os.write(2, b"undefined symbol\n")
+            raise ImportError
+
+    with pytest.raises(ImportError):
+        fail()
+    os.write(2, b"later\n")
+    assert capfd.readouterr().err == "undefined symbol\nlater\n"

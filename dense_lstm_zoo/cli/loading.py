@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from dense_lstm_zoo.bundles.checks import refuse_encoder
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.display import notices
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
@@ -28,21 +28,10 @@ Folder = BundleFolder | Path  # a bundle, whose files are checked, or an ONNX ex
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow, hiding the lines its C++ code prints before any setting can silence it.
-
-    Keras is imported with it, but not what Keras uses only in parts that no command needs.
-    """
-    sys.stderr.flush()
-    stderr = os.dup(2)
-    with Path(os.devnull).open("wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        with few_texts.hidden():
-            check_tensorflow("Commands that run a model")
-            import tensorflow_text  # noqa: F401 - imports TensorFlow
-    finally:
-        os.dup2(stderr, 2)
-        os.close(stderr)
+    """Import TensorFlow. Keras is imported with it, but not what Keras uses only in parts that no command needs."""
+    with few_texts.hidden(), notices.hidden():
+        check_tensorflow("Commands that run a model")
+        import tensorflow_text  # noqa: F401 - imports TensorFlow
 
 
 def check_command(bundle: object, config: dict[str, Any], command: str | None) -> Task:
