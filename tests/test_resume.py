@@ -180,7 +180,7 @@ def test_kill_9_at_random_moments_ends_with_the_same_weights(uninterrupted, tmp_
         )
         # Training lasts a few seconds after a start of many: wait for its first line, then a random moment.
         for line in process.stdout:
-            if "Epoch" in line:
+            if line.split()[:2] == ["epoch", "loss"]:
                 break
         if killed < 6:
             time.sleep(moments.uniform(0, 4))

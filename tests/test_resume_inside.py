@@ -183,7 +183,7 @@ def test_kill_9_inside_an_epoch_ends_with_the_same_weights(uninterrupted, tmp_pa
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if "Epoch" in line:
+            if line.split()[:2] == ["epoch", "loss"]:
                 break
         resumed += any("resuming an interrupted run after batch" in line for line in lines)
         if number < 4:
