@@ -11,7 +11,7 @@ from dense_lstm_zoo.display import notices
 from dense_lstm_zoo.training import callbacks
 from dense_lstm_zoo.training.callbacks import TimeLimit
 from dense_lstm_zoo.training.epoch_log import duration, score
-from tests.training_harness import interrupt, train
+from tests.training_harness import interrupted, train
 
 
 def table(output: str) -> list[str]:
@@ -41,11 +41,9 @@ def test_each_epoch_has_an_aligned_line_with_its_scores_and_a_star_if_it_is_the_
     assert lines[-1].endswith(" 0.0 s")
 
 
-def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, capsys, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=2)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", progress=True)
+def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, capsys):
+    with interrupted(epoch=1, batch=2):
+        train(tmp_path / "run", progress=True)
     capsys.readouterr()
     train(tmp_path / "run", progress=True)
     assert [line.split()[0] for line in table(capsys.readouterr().out)] == ["epoch", "2/3", "3/3"]
@@ -98,10 +96,8 @@ def test_a_run_whose_time_is_over_ends_with_the_batch_and_saves_its_best_epoch(t
 
 
 def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupt(patch, epoch=1, batch=2)
-        with pytest.raises(KeyboardInterrupt):
-            train(tmp_path / "run", minutes=60)
+    with interrupted(epoch=1, batch=2):
+        train(tmp_path / "run", minutes=60)
     ends = []
 
     def note_end(self, minutes, started, dev_batches):
