@@ -150,6 +150,18 @@ def test_files_are_named_by_their_whole_path_and_numbers_of_numpy_are_numbers(tm
     assert values["arguments"] == {"dropout": 0.25, "units": 3}
 
 
+def test_the_way_a_table_was_read_is_repeated(tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("text~label\nfine~up\n~up\ndull~down\n")
+    options = {"train_file": str(table), "delimiter": "~", "skip_empty": True}
+    corpus = zoo.load_corpus("csv", **options)
+    path = tmp_path / "run.toml"
+    path.write_text(run_file.text_of(request.check("bilstm", tmp_path / "run", {}), corpus))
+    settings = {name: x for name, x in run_file.read_settings(path).items() if name in run_file.DATA}
+    assert settings == {"dataset": "csv", **options}
+    assert train.prepare(None, str(path), {"run_dir": str(tmp_path / "run")})[1] == corpus
+
+
 def test_a_corpus_made_in_python_is_only_told_of(tmp_path):
     frame = pd.DataFrame({"text": ["fine", "dull"] * 5, "label": ["up", "down"] * 5})
     corpus = zoo.Corpus.from_frame(frame, text="text", label="label", name="mine")

@@ -78,7 +78,7 @@ def _parquet(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, o
     try:
         file = parquet.ParquetFile(stream)
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{name} is not a whole Parquet file: {error}.") from None
+        raise ValueError(f"{name} is not a whole Parquet file: {str(error).rstrip('.')}.") from None
     names = list(file.schema_arrow.names)
     check_columns(name, names, columns, advice)
     if only:
@@ -113,7 +113,7 @@ def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) 
     except ImportError:
         raise
     except Exception as error:  # openpyxl fails in many ways
-        raise ValueError(f"{name} is not a whole Excel workbook: {error}.") from None
+        raise ValueError(f"{name} is not a whole Excel workbook: {str(error).rstrip('.')}.") from None
     names = {
         title: ["" if cell is None else str(_plain(cell)).strip() for cell in row] for title, row in headers.items()
     }
