@@ -91,8 +91,10 @@ def browser(profile: Path) -> Iterator[Browser]:
             driver_address = Browser(f"http://127.0.0.1:{port}")
             session = driver_address._send("/session", capabilities={"alwaysMatch": wishes})
             window = Browser(f"http://127.0.0.1:{port}/session/{session['sessionId']}")
-            yield window
-            request = urllib.request.Request(window.address, method="DELETE")
-            urllib.request.urlopen(request, timeout=PATIENCE).close()
+            try:
+                yield window
+            finally:  # chromedriver alone would leave the browser behind
+                request = urllib.request.Request(window.address, method="DELETE")
+                urllib.request.urlopen(request, timeout=PATIENCE).close()
         finally:
             process.terminate()

@@ -266,7 +266,8 @@ def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
         "recall": 1.0,
         "f1": 0.8,
     }
-    assert analysis["confusions"] == [{"right": "O", "predicted": "B-VP", "tokens": 1}]
+    example = {"words": ["a", "b", "c", "d"], "position": 2, "is_cut": [False, False]}
+    assert analysis["confusions"] == [{"right": "O", "predicted": "B-VP", "tokens": 1, "examples": [example]}]
     (row,) = (row for row in analysis["tags"] if row["label"] == "B-VP")
     assert (row["precision"], row["recall"], row["texts"]) == (0.5, 1.0, 1)
 

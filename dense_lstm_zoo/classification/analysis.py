@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.classification.corpus import Split
 
 _BINS = 10
 _WRONG = 20
@@ -65,6 +68,39 @@ def analyse(
             for i in wrong
         ],
     }
+
+
+def errors(
+    split: Split, labels: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the names of the columns and a row for each wrong prediction, in the order of the texts.
+
+    A row begins with the line of the text in its file or, where that is not known, the number of the text, from 1.
+
+    Args:
+        split: The scored texts.
+        labels: As for ``analyse``.
+        probabilities: As for ``analyse``.
+        label_names: As for ``analyse``.
+
+    Example:
+        >>> from dense_lstm_zoo.classification.corpus import Split
+        >>> split = Split(["fine", "dull"], [1, 0], lines=[2, 3])
+        >>> errors(split, np.array([1, 0]), np.array([[0.3, 0.7], [0.4, 0.6]]), ["down", "up"])
+        (['line', 'text', 'label', 'predicted', 'probability'], [[3, 'dull', 'down', 'up', 0.6]])
+    """
+    predicted = probabilities.argmax(axis=1)
+    rows = [
+        [
+            split.lines[i] if split.lines else i + 1,
+            split.texts[i],
+            label_names[int(labels[i])],
+            label_names[int(predicted[i])],
+            round(float(probabilities[i, predicted[i]]), 6),
+        ]
+        for i in np.flatnonzero(predicted != labels).tolist()
+    ]
+    return [split.unit if split.lines else "number", "text", "label", "predicted", "probability"], rows
 
 
 def macro_f1(labels: np.ndarray, predicted: np.ndarray) -> float:

@@ -291,9 +291,14 @@ class ClassificationBundle(Bundle):
         """Analyse the errors on labelled texts, given as to ``evaluate``. See ``classification.analysis.analyse``."""
         return self.assess(split, label_names)[1]
 
-    def assess(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
-        from dense_lstm_zoo.classification.analysis import analyse
+    def assess(
+        self, split: Split, label_names: Sequence[str] | None = None, *, errors: bool = False
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts.
+
+        With ``errors``, the analysis also holds every wrong prediction, as ``analysis.errors`` returns them.
+        """
+        from dense_lstm_zoo.classification import analysis as analyses
 
         split, labels = self.labelled(split, label_names)
         logits, temperature = self._logits(split.texts), self.temperature
@@ -301,7 +306,7 @@ class ClassificationBundle(Bundle):
         def scores_with(divisor: float | None) -> tuple[float, dict[str, Any]]:
             log_shares = log_softmax(logits, divisor)
             loss = float(-log_shares[np.arange(len(labels)), labels].mean())
-            return loss, analyse(split.texts, labels, np.exp(log_shares), self.labels)
+            return loss, analyses.analyse(split.texts, labels, np.exp(log_shares), self.labels)
 
         loss, analysis = scores_with(temperature)
         by_class = [row["f1"] for row in analysis["classes"] if row["f1"] is not None]
@@ -315,6 +320,9 @@ class ClassificationBundle(Bundle):
             before, plain = scores_with(None)
             scores["calibration_error"] = analysis["calibration_error"]
             scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
+        if errors:
+            shares = np.exp(log_softmax(logits, temperature))
+            analysis["errors"] = analyses.errors(split, labels, shares, self.labels)
         return scores, analysis
 
     def predict_indices(self, texts: Sequence[str]) -> np.ndarray:

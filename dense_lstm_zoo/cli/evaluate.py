@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli.arguments import BUNDLE, corpus
+from dense_lstm_zoo.cli.arguments import BUNDLE, OVERWRITE, corpus
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.corpora.dataset import Dataset
-from dense_lstm_zoo.data.cells import escape_json
+from dense_lstm_zoo.data.cells import csv_row, escape_json
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
+from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo_runtime.paths import user_path
 
 
 @command(
@@ -23,16 +29,28 @@ from dense_lstm_zoo.storage.json_files import finite
     argument("--split", choices=("test", "dev", "train"), default="test", help="default: test"),
     argument("--format", dest="form", choices=("text", "json"), default="text", help="default: text"),
     argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png"),
+    argument("--errors", metavar="FILE", help="csv: write every wrong answer there, with its line in the file"),
+    OVERWRITE,
     corpus(trains=False),
-    example="evaluate runs/trec --split test",
+    example="evaluate runs/trec --test-file labelled.csv --errors wrong.csv",
 )
 def evaluate(
-    bundle: Source, split: str, dataset: str | None, report: str | None, form: str, **file_options: str | None
+    bundle: Source,
+    split: str,
+    dataset: str | None,
+    report: str | None,
+    errors: str | None,
+    overwrite: bool,
+    form: str,
+    **file_options: str | None,
 ) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""
     folder = BundleFolder.open(bundle)
     config = folder.read_config()
     training, task = config["training"], tasks.find(config["task"])
+    if errors is not None and task.predicts_words:
+        raise ValueError(f"--errors is for models that label texts or words; {bundle} is for {task.name}.")
+    errors_file = None if errors is None else _check_errors(errors, overwrite, [dataset, *file_options.values()])
     trained_on, columns = training["dataset"], training.get("columns", {})
     resolved = Dataset.to_score(dataset, file_options, task, split, trained_on=trained_on, columns=columns)
     if resolved is None:
@@ -41,10 +59,16 @@ def evaluate(
             f"give its {split} texts as --{split}-file FILE."
         )
     name, texts, label_names = resolved.load_part(split)
-    labels = {"label_names": label_names} if label_names else {}
+    options: dict[str, Any] = {"label_names": label_names} if label_names else {}
+    if errors_file:
+        options["errors"] = True
     target = None if report is None else files.check_new_folder(report, can_overwrite=False)
     model = load_bundle(folder)
-    scores, analysis = model.assess(texts, **labels)
+    scores, analysis = model.assess(texts, **options)
+    if errors_file:
+        names, rows = analysis.pop("errors")
+        with new_output(errors_file) as file:
+            file.writelines(map(csv_row, [names, *rows]))
     if form == "json":
         row = {"bundle": str(bundle), "model": config["model"], "dataset": name, "split": split, **finite(scores)}
         print(escape_json(json.dumps(row, ensure_ascii=False)))
@@ -55,3 +79,12 @@ def evaluate(
 
         with files.new_folder(target) as new:
             write_evaluation(model.task, {"split": split, **analysis}, new, f"{model.config['model']} on {name}")
+
+
+def _check_errors(path: str, overwrite: bool, inputs: Iterable[str | None]) -> Target:
+    """Return the file of the wrong answers if it can be written, and is not one of those that are scored."""
+    target = check_output(path, overwrite)
+    for source in inputs:
+        if source and target.real.is_file() and user_path(source).exists() and target.real.samefile(user_path(source)):
+            raise ValueError(f"--errors {path} is the file of the texts; name another one.")
+    return target

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.comparing.differences import Interval
-from dense_lstm_zoo.data.cells import csv_line, escape_controls, mark_formula
+from dense_lstm_zoo.data.cells import csv_row, escape_controls
 from dense_lstm_zoo.tasks import Task
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class Comparison:
         columns = [0, 2, 3] if self.only_right is None else [0, 1, 2, 3, 4]
         names = ("text", "right", *_NAMES, "only_right")
         with new_output(target) as file:
-            file.write(csv_line(names[i] for i in columns))
+            file.write(csv_row(names[i] for i in columns))
             for row in self.texts:
-                file.write(csv_line(mark_formula(_writable(str(row[i]))) for i in columns))
+                file.write(csv_row(row[i] for i in columns))
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -143,7 +143,3 @@ def _table(rows: Sequence[Row], title: str, digits: int) -> Iterator[str]:
     for name, row in zip(names, rows, strict=True):
         first, second = (f"{value:.{digits}f}" if value == value else "-" for value in (row.first, row.second))
         yield f"{name:<{width}}  {first:>9}  {second:>9}  {row.difference.text(digits)}"
-
-
-def _writable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written

@@ -38,6 +38,16 @@ def unmark_formula(cell: str) -> str:
     return cell[1:] if _MARKED.match(cell) else cell
 
 
+def csv_row(values: Iterable[object]) -> str:
+    """Return values as a row of csv that is safe in spreadsheets. What cannot be written is replaced.
+
+    Example:
+        >>> csv_row([3, "=1+1", "\\ud800"])
+        "3,'=1+1,?\\n"
+    """
+    return csv_line(mark_formula(str(value).encode("utf-8", "replace").decode()) for value in values)
+
+
 def csv_line(cells: Iterable[str]) -> str:
     r"""Return cells as a row of csv, with its end. A cell that holds a line end of any kind is quoted.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from dense_lstm_zoo.tagging.corpus import RARE, TaggedSplit, is_right
 
+_EXAMPLES = 3  # of each confusion
+_AROUND = 6  # words before and after it
 _PREFIX = re.compile("[BIESLU](?:-|$)")  # S and U are spans of one token, E and L ends of longer ones
 
 
@@ -50,8 +52,47 @@ def analyse(
         for tag in sorted({*golds, *finds})
     ]
     confusions = Counter(pair for pair in pairs if not is_right(*pair)).most_common(20)
-    frequent = [{"right": gold, "predicted": tag_predicted, "tokens": n} for (gold, tag_predicted), n in confusions]
+    examples = _examples(split, predicted, {pair for pair, _ in confusions})
+    frequent = [
+        {"right": gold, "predicted": tag_predicted, "tokens": n, "examples": examples[gold, tag_predicted]}
+        for (gold, tag_predicted), n in confusions
+    ]
     return scores, {**scores, "tags": tags, "confusions": frequent}
+
+
+def _examples(
+    split: TaggedSplit, predicted: Sequence[Sequence[str]], confusions: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the first tokens of each confusion, between the words around them."""
+    examples: dict[tuple[str, str], list[dict[str, Any]]] = {pair: [] for pair in confusions}
+    for tokens, *tags in zip(split.tokens, split.tags, predicted, strict=True):
+        for i, pair in enumerate(zip(*tags, strict=True)):
+            if pair in examples and len(examples[pair]) < _EXAMPLES:
+                start = max(i - _AROUND, 0)
+                words = [word.encode("utf-8", "replace").decode() for word in tokens[start : i + _AROUND + 1]]
+                is_cut = [start > 0, i + _AROUND + 1 < len(tokens)]
+                examples[pair].append({"words": words, "position": i - start, "is_cut": is_cut})
+    return examples
+
+
+def errors(split: TaggedSplit, predicted: Sequence[Sequence[str]]) -> tuple[list[str], list[list[Any]]]:
+    """Return the names of the columns and a row for each token with a wrong tag, in the order of the tokens.
+
+    A row begins with the line of the token in its file or, where that is not known, the number of its sentence, from 1.
+
+    Example:
+        >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]], [[4, 5]])
+        >>> errors(split, [["PRON", "NOUN"]])[1]
+        [[5, 'He runs', 2, 'runs', 'VERB', 'NOUN']]
+    """
+    rows: list[list[Any]] = []
+    for number, (tokens, *tags) in enumerate(zip(split.tokens, split.tags, predicted, strict=True)):
+        for i, (gold, tag_predicted) in enumerate(zip(*tags, strict=True)):
+            if not is_right(gold, tag_predicted):
+                line = split.lines[number][i] if split.lines else number + 1
+                rows.append([line, " ".join(tokens), i + 1, tokens[i], gold, tag_predicted])
+    names = ["line" if split.lines else "sentence_number", "sentence", "position", "word", "tag", "predicted"]
+    return names, rows
 
 
 def marks_spans(labels: Sequence[str]) -> bool:

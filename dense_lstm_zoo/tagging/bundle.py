@@ -221,13 +221,20 @@ class TaggingBundle(Bundle):
         """
         return self.assess(split)[0]
 
-    def assess(self, split: TaggedSplit) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return the scores of ``evaluate`` and an error analysis."""
-        from dense_lstm_zoo.tagging.analysis import analyse
+    def assess(self, split: TaggedSplit, *, errors: bool = False) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the scores of ``evaluate`` and an error analysis.
+
+        With ``errors``, it also holds every wrong tag, as ``analysis.errors`` returns them.
+        """
+        from dense_lstm_zoo.tagging import analysis as analyses
 
         if not len(split):
             raise ValueError("evaluate needs at least one sentence; received none.")
-        return analyse(split, self.tags_of(split), self.labels)
+        tags = self.tags_of(split)
+        scores, analysis = analyses.analyse(split, tags, self.labels)
+        if errors:
+            analysis["errors"] = analyses.errors(split, tags)
+        return scores, analysis
 
     def tags_of(self, split: TaggedSplit) -> list[list[str]]:
         """Return the predicted tags of tagged sentences. A warning names tags that the model does not know."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from array import array
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +62,9 @@ def read_columns(
     tags_of_conllu = {i for i, name in enumerate(file.layout.names) if name in ("UPOS", "XPOS")}
     tokens: list[list[str]] = []
     tags: list[list[str]] = []
+    lines: list[array[int]] = []
     for rows in file:
+        lines.append(array("L", [number for number, _ in rows]))
         if not tokens:
             _check_columns(file, rows[0], columns)
         for (name, column), sentences in zip(columns.items(), (tokens, tags), strict=True):
@@ -79,7 +82,7 @@ def read_columns(
     if not tokens:
         raise ValueError(f"{file.path} is empty: it has no sentences; a sentence has one line of columns per token.")
     _check_words(file.path, tokens)
-    return TaggedSplit(tokens, tags)
+    return TaggedSplit(tokens, tags, lines)
 
 
 _NAMES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,8 @@ RARE = "RARE"
 @dataclass(frozen=True, repr=False)
 class TaggedSplit:
     """Sentences as lists of tokens, with a tag for each token.
+
+    ``lines`` says where each token is in its file.
 
     Raises:
         TypeError: A token or a tag that is not a string.
@@ -30,6 +33,7 @@ class TaggedSplit:
 
     tokens: list[list[str]]
     tags: list[list[str]]
+    lines: Sequence[Sequence[int]] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if len(self.tokens) != len(self.tags):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dense_lstm_zoo.display import by_class, escape, label, percent, table
+from dense_lstm_zoo.display import Markdown, by_class, escape, label, one_line, percent, table
 from dense_lstm_zoo.reports.base import summary, write
 
 __all__ = ["USE", "all_scores", "markdown", "score_line", "summary", "write"]
@@ -28,7 +28,7 @@ def score_line(scores: Mapping[str, Any]) -> str:
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
     """Return the report in Markdown: scores by tag, and the most frequent confusions."""
-    confusions = [(row["tokens"], label(row["right"]), label(row["predicted"])) for row in evaluation["confusions"]]
+    confusions = [cells for row in evaluation["confusions"] for cells in _confusion(row)]
     f1 = f", span F1 {percent(evaluation['f1'])} %" if "f1" in evaluation else ""
     return f"""# {escape(title)}: {escape(evaluation["split"], 80)} sentences
 
@@ -36,9 +36,24 @@ Accuracy {percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens{
 
 ## The most frequent confusions
 
-{table(["tokens", "right", "predicted"], confusions) if confusions else "None."}
+{table(["tokens", "right", "predicted", "in a sentence"], confusions) if confusions else "None."}
 
 ## By tag
 
 {by_class(evaluation["tags"], "tokens")}
 """
+
+
+def _confusion(row: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of a confusion, with a line for each of its examples."""
+    examples = [_sentence(**example) for example in row.get("examples", ())] or [Markdown()]  # none in older analyses
+    yield row["tokens"], label(row["right"]), label(row["predicted"]), examples[0]
+    yield from (("", "", "", example) for example in examples[1:])
+
+
+def _sentence(words: Sequence[str], position: int, is_cut: Sequence[bool]) -> Markdown:
+    """Return a part of a sentence in Markdown, with the wrong word in bold."""
+    before, after = (escape(" ".join(part), cell=True) for part in (words[:position], words[position + 1 :]))
+    word = escape(one_line(words[position], 60) or "(empty)", cell=True)
+    parts = ("... " * is_cut[0] + before, f"**{word}**", after + " ..." * is_cut[1])
+    return Markdown(" ".join(part for part in parts if part))
