@@ -92,6 +92,28 @@ def test_the_command_on_a_card_trains_the_same_again(tmp_path, monkeypatch, tabl
     assert zoo.load("runs/mine").fingerprint() == first.fingerprint()
 
 
+def test_the_command_on_the_card_of_a_run_on_files_names_all_of_them_and_how_they_are_written(
+    tmp_path, monkeypatch, table
+):
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    rows = [f"{text};{label}" for text, label in [("the film was good", "up"), ("déjà bad", "down")] * 20]
+    for name, content in {"all.txt": [*rows, ";up"], "held.csv": rows[:4], "last one.csv": rows[:6]}.items():
+        lines = "\n".join(["the text;label", *content])
+        (tmp_path / "data" / name).write_text(lines, encoding="cp1252")
+    options = ["--dataset", "csv", "--dev-file", "held.csv", "--encoding", "cp1252", "--delimiter", ";", "--skip-empty"]
+    options += ["--train-file", "../data/all.txt", "--test-file", "last one.csv", "--text-column", "the text"]
+    small = ["--vectors", "none", "--epochs", "1", "--units", "3", "--embedding-dim", "4"]
+    assert main(["train", "bilstm", *options, *small, "--run-dir", "first"]) == 0
+    first = zoo.load("first")
+    assert first.config["training"]["files"]["train_file"] == "all.txt"  # no folder of the user's
+    command = command_line.of(first.config)
+    assert command in (tmp_path / "data" / "first" / "README.md").read_text()
+    assert main(shlex.split(command)[1:]) == 0
+    assert zoo.load("runs/mine").config == first.config
+    assert zoo.load("runs/mine").fingerprint() == first.fingerprint()
+
+
 CONFIG = {
     "task": "classification",
     "model": "bilstm",

@@ -163,6 +163,13 @@ class Dataset:
         return Path(file).name if file else self.name
 
     @property
+    def own_files(self) -> dict[str, Any]:
+        """The user's own files by part, without their folders, and how they are written."""
+        names = ("train_file", "dev_file", "test_file", "encoding", "delimiter", "skip_empty")
+        options = {name: self.options[name] for name in names if self.options.get(name)}
+        return {name: Path(value).name if name.endswith("_file") else value for name, value in options.items()}
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The arguments of ``train`` and ``run_protocol`` that make its corpus again."""
         fold = {} if self.fold is None else {"folds": self.folds, "only_folds": [self.fold]}

@@ -10,6 +10,7 @@ from typing import Any
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks.recipes import NONE, get_recipe
 
@@ -21,7 +22,7 @@ _ELSEWHERE = ("vectors", "vector_words", "context", "init_from", "force_overlap"
 def of(config: Mapping[str, Any]) -> str:
     """Return the command of a run, or an empty string for a model, task or recipe that this version does not know.
 
-    Files are named without their folders, and a corpus of the user's own as ``YOUR_FILE``.
+    Files are named without their folders, and a corpus that was made in Python as ``YOUR_FILE``.
     """
     try:
         return shlex.join(["dense-lstm-zoo", "train", *_words(config)])
@@ -33,14 +34,13 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     model, training = config["model"], config["training"]
     task, recipe = tasks.find(config["task"]), training["recipe"]
     yield model
-    yield from (
-        ("--dataset", training["dataset"])
-        if training["dataset"] in task.sources
-        else (
-            "--train-file",
-            "YOUR_FILE",
-        )
-    )
+    if training["dataset"] in task.sources:
+        yield from ("--dataset", training["dataset"])
+    else:
+        own_files = {"train_file": "YOUR_FILE", **training.get("files", {})}
+        if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
+            yield from ("--dataset", training["dataset"])  # the name of the file does not show its format
+        yield from _options(own_files)
     origin = training.get("init_from")
     has_vectors = any(option.name == "vectors" for option in task.all_options) and not origin
     if recipe is not None or has_vectors:  # with word vectors, a recipe would be chosen
@@ -74,7 +74,7 @@ def _arguments(model: str, recipe: str | None, arguments: Mapping[str, Any], has
 def _options(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(values.items()):
         yield as_option(name)
-        if value is not True or name not in tasks.every_option():  # an option that is a switch takes no value
+        if value is not True or name not in {*tasks.every_option(), "skip_empty"}:  # a switch takes no value
             word = value if isinstance(value, str) else json.dumps(value)
             yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab
 

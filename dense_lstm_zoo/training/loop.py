@@ -215,7 +215,10 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
     # The folder may hold the curve of a run that was overwritten.
     curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None
-    bundle = run.job.bundle(run.model, run.config, history, curve)
+    # Beside the settings that a run resumes with: a file may have another name by then.
+    own_files = {} if run.job.corpus.origin is None else run.job.corpus.origin.own_files
+    config = {**run.config, "training": {**run.config["training"], **({"files": own_files} if own_files else {})}}
+    bundle = run.job.bundle(run.model, config, history, curve)
     bundle.train_texts = training_texts(run.job, run.source_hashes)
     bundle.metrics, failure = _facts(checkpoint, run.model), None
     try:
