@@ -306,7 +306,7 @@ def _of_frame(part: str, frame: pd.DataFrame, token_column: Any, tag_column: Any
             lists["tags"].append(tags)
     if not lists["tokens"]:
         raise ValueError(f"The {part} frame holds no tokens.")
-    return TaggedSplit(**lists)
+    return TaggedSplit(lists["tokens"], lists["tags"])
 
 
 def _strings(location: str, name: Any, cell: Any) -> list[str]:
