@@ -23,7 +23,7 @@ ALWAYS = 1e-9  # saves after every batch
 RUNS = {
     "classification": {"dropout": 0.3, "learning_rate_decay": 0.9, "dev_every": 2},
     "language_model": {"average": 0.9, "learning_rate": 0.5},
-    "tagging": {"dropout": 0.2},
+    "tagging": {"dropout": 0.2, "crf": True},
 }
 
 
