@@ -1,7 +1,8 @@
 """Train linear models on word counts under the protocols of benchmarks.classification: what a deep model must beat.
 
 Naive Bayes and a linear support vector machine, both of scikit-learn, over which words a text has. ``nb_svm`` also
-sees pairs of words, and weighs each by how much more often one label has it. The one free number of each (smoothing, or
+sees pairs of words, and weighs each by how much more often one label has it. ``tf_idf_logistic_regression`` is the
+baseline that stands beside the scores of every training. The one free number of each (smoothing, or
 C) is chosen on dev. The test texts are scored once per run. Rows go to results/classification.csv.
 
 examples:
@@ -29,20 +30,24 @@ from benchmarks.classification import KEY
 from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.search import published
 from tuning import protocols
 
+BASELINE = "tf_idf_logistic_regression"  # the one that stands beside the scores of every training
 # Names, what is chosen on dev, how a model is made of it, and how many words in a row are a feature.
-MODELS: dict[str, tuple[tuple[float, ...], Callable[[float], Any], int]] = {
+MODELS: dict[str, tuple[tuple[float, ...], Callable[[float], Any] | None, int]] = {
     "unigram_naive_bayes": ((0.01, 0.03, 0.1, 0.3, 1.0, 3.0), lambda value: BernoulliNB(alpha=value), 1),
     "unigram_linear_svm": ((0.003, 0.01, 0.03, 0.1, 0.3, 1.0), lambda value: LinearSVC(C=value, random_state=1), 1),
+    BASELINE: ((), None, 2),
     "nb_svm": ((0.03, 0.1, 0.3, 1.0, 3.0), NBSVM, 2),
 }
 # Socher et al. 2013, as Ding et al. 2018 quote them; Wang and Manning 2012, Table 2 and 3, bigrams.
 PAPER = {
     "unigram_naive_bayes": {"sst1_phrases": 41.0, "sst2_phrases": 81.8},
     "unigram_linear_svm": {"sst1_phrases": 40.7, "sst2_phrases": 79.4},
+    BASELINE: {},
     "nb_svm": {"mr": 79.4, "cr": 81.8, "subj": 93.2},
 }
 
@@ -106,6 +111,8 @@ def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
     assert corpus.dev is not None
     assert corpus.test is not None
     values, make, length = MODELS[model]
+    if make is None:
+        return _run_baseline(corpus)
     counter = CountVectorizer(tokenizer=lambda tokens: tokens, lowercase=False, token_pattern=None, binary=True)
     counter.set_params(ngram_range=(1, length))
     train, dev, test = (tokenize(split.texts) for split in (corpus.train, corpus.dev, corpus.test))
@@ -117,6 +124,18 @@ def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
     seconds = time.perf_counter() - started
     best = int(np.argmax(scores))
     return scores[best], fitted[best].score(counter.transform(test), corpus.test.labels), seconds
+
+
+def _run_baseline(corpus: Corpus) -> tuple[float, float, float]:
+    assert corpus.dev is not None
+    assert corpus.test is not None
+    started = time.perf_counter()
+    fitted = baseline.fit(corpus)
+    seconds = time.perf_counter() - started
+    if fitted is None:
+        raise ValueError(f"{corpus.name} has no baseline; the line above says why.")
+    dev, test = (float(np.mean(fitted.predict(part.texts) == part.labels)) for part in (corpus.dev, corpus.test))
+    return dev, test, seconds
 
 
 if __name__ == "__main__":

@@ -86,13 +86,14 @@ def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
     status, out, _ = output_of(capsys, "evaluate", run_dir, "--train-file", table, "--test-file", table)
     accuracy = json.loads((run_dir / "metrics.json").read_text())["test_accuracy"]
     assert status == 0
-    assert out.startswith(f"test accuracy {accuracy:.4f}, loss ")
+    assert out.startswith(f"test accuracy {accuracy:.4f}, macro F1 ")
     assert output_of(capsys, "evaluate", run_dir, "--test-file", table)[:2] == (0, out)
 
 
 def test_evaluate_wants_one_file_of_one_label_and_tells_its_format_by_its_name(run_dir, tmp_path, capsys):
     praise = zoo.load(run_dir).evaluate(zoo.Split(["it was great, really"], [1]))
-    scored = f"test accuracy {praise['accuracy']:.4f}, loss {praise['loss']:.4f}, 1 texts\n"
+    score = f"accuracy {praise['accuracy']:.4f}, macro F1 {praise['macro_f1']:.4f}"
+    scored = f"test {score}, loss {praise['loss']:.4f}, 1 texts\n"
     (tmp_path / "praise.jsonl").write_text('{"text": "it was great, really", "label": "up"}\n')
     assert output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "praise.jsonl") == (0, scored, "")
     (tmp_path / "praise").write_text('text,label\n"it was great, really",up\n')  # as the training texts were

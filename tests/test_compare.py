@@ -11,11 +11,10 @@ import scipy.stats
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.classification import comparison as labels_compared
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
-from dense_lstm_zoo.comparing.outcomes import OfClass
+from dense_lstm_zoo.comparing.outcomes import OfClass, of_labels
 from dense_lstm_zoo.language import comparison as words_compared
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.bundle_harness import LABELS, TAGS, bundle
@@ -60,7 +59,7 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
     right = generator.integers(0, 3, 400)
     first = np.where(generator.random(400) < 0.8, right, generator.integers(0, 3, 400))
     second = np.where(generator.random(400) < 0.7, right, generator.integers(0, 3, 400))
-    outcomes = labels_compared.of_labels(["x"] * 400, right, first, second, ["a", "b", "c"])
+    outcomes = of_labels(["x"] * 400, right, first, second, ["a", "b", "c"])
     intervals = bootstrap(*outcomes.statistics, outcomes.scores, draws=4000, seed=1)
     assert outcomes.of_model(0)["macro_f1"] == pytest.approx(macro_f1(right, first))
     # The same by drawing texts one by one, and scoring them as ``evaluate`` does.
@@ -79,7 +78,7 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
 
 def test_equal_models_differ_by_nothing_and_a_class_that_nobody_has_is_not_scored():
     right = np.array([0, 1] * 30)
-    outcomes = labels_compared.of_labels(["x"] * 60, right, right, right, ["a", "b", "unused"])
+    outcomes = of_labels(["x"] * 60, right, right, right, ["a", "b", "unused"])
     intervals = bootstrap(*outcomes.statistics, outcomes.scores, draws=100)
     assert intervals["accuracy"] == Interval(0, 0, 0)
     assert not intervals["accuracy"].is_apart

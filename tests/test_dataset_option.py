@@ -153,7 +153,8 @@ def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_pat
         "split": "test",
         "texts": 2,
     }
-    assert text == f"test accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, 2 texts\n"
+    score = f"accuracy {scores['accuracy']:.4f}, macro F1 {scores['macro_f1']:.4f}"
+    assert text == f"test {score}, loss {scores['loss']:.4f}, 2 texts\n"
     (tmp_path / "train.csv").write_text("text,label\nA fine film .,positive\n")
     status, folder, _ = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path, "--format", "json")
     assert (status, json.loads(folder)) == (0, scores)

@@ -42,8 +42,9 @@ def test_nb_svm_is_a_regression_over_words_scaled_by_their_ratios():
 
 def test_nb_svm_tells_labels_by_pairs_of_words_and_more_than_two_labels():
     swapped = Split(["not good , bad", "not bad , good"] * 20, [0, 1] * 20)
-    row = linear_baselines.measure("nb_svm", Corpus("order", ("bad", "good"), swapped, None, swapped), None, 1)
-    assert row["accuracy_mean"] == 100
+    for model in ("nb_svm", linear_baselines.BASELINE):
+        row = linear_baselines.measure(model, Corpus("order", ("bad", "good"), swapped, None, swapped), None, 1)
+        assert row["accuracy_mean"] == 100
     three = Split(["red apple", "blue sky", "green grass"] * 10, [0, 1, 2] * 10)
     row = linear_baselines.measure("nb_svm", Corpus("colours", ("r", "b", "g"), three, None, three), None, 1)
     assert row["accuracy_mean"] == 100

@@ -95,7 +95,7 @@ def test_scored_again_the_bundle_has_the_scores_of_its_weights(tmp_path):
     assert "best_epoch" not in again.metrics
     assert np.sum(again.evaluation["confusion"]) == 4
     card = (tmp_path / "run" / "README.md").read_text()
-    assert f"{right:.4f} (4 texts)" in card
+    assert f"{right:.4f}, macro F1 {bundle.metrics['test_macro_f1']:.4f} (4 texts)" in card
     assert "0.6250" not in card
 
 

@@ -15,7 +15,7 @@ from dense_lstm_zoo.training.callbacks import EpochSeconds
 from tests.model_harness import tiny_arguments
 
 PARTS = {"classification": (300, 60, 70), "language_model": (300, 40, 30), "tagging": (300, 60, 70)}
-COMMON = {"epochs": 3, "patience": 3, "progress": False, "seed": 5}
+COMMON = {"epochs": 3, "patience": 3, "progress": False, "seed": 5, "baseline": False}
 MODELS = {"classification": "bilstm", "language_model": "dense_lstm_lm", "tagging": "gated_skip_tagger"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "classification": {"batch_size": 50},

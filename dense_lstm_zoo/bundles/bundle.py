@@ -392,6 +392,7 @@ class Bundle(abc.ABC):
         for split, data in {"dev": dev, "test": test}.items():
             if data is not None:
                 scores, analysis = self.assess(data, **options)
+                metrics = {name: value for name, value in metrics.items() if not name.startswith(f"{split}_")}
                 metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
                 if split == "test" or evaluation.get("split") != "test":
                     evaluation = {"split": split, **analysis}

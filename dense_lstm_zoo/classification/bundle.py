@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import tensorflow as tf
 
+    from dense_lstm_zoo.classification.baseline import Baseline
     from dense_lstm_zoo.classification.explain import Explanation
 
 _CHUNK = 4096  # texts held at a time
@@ -292,11 +293,17 @@ class ClassificationBundle(Bundle):
         return self.assess(split, label_names)[1]
 
     def assess(
-        self, split: Split, label_names: Sequence[str] | None = None, *, errors: bool = False
+        self,
+        split: Split,
+        label_names: Sequence[str] | None = None,
+        *,
+        errors: bool = False,
+        baseline: Baseline | None = None,
     ) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts.
 
-        With ``errors``, the analysis also holds every wrong prediction, as ``analysis.errors`` returns them.
+        With ``errors``, the analysis also holds every wrong prediction, as ``analysis.errors`` returns them. With a
+        fitted ``baseline`` of the same labels, its scores are among both.
         """
         from dense_lstm_zoo.classification import analysis as analyses
 
@@ -323,6 +330,10 @@ class ClassificationBundle(Bundle):
         if errors:
             shares = np.exp(log_softmax(logits, temperature))
             analysis["errors"] = analyses.errors(split, labels, shares, self.labels)
+        if baseline is not None:
+            compared = baseline.scores(split.texts, labels, logits.argmax(axis=1), self.labels)
+            scores |= compared
+            analysis["baseline"] = {**compared, "train_texts": baseline.num_texts} if compared else {}
         return scores, analysis
 
     def predict_indices(self, texts: Sequence[str]) -> np.ndarray:

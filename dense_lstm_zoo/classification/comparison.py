@@ -1,13 +1,13 @@
-"""Two classifiers on the same texts, for the command compare and for the baseline of a training."""
+"""Two classifiers on the same texts, for the command compare."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo.comparing.outcomes import Outcomes, counts_of_classes, f1_of_classes
+from dense_lstm_zoo.comparing.outcomes import Outcomes, of_labels
 from dense_lstm_zoo.data.labels import key
 
 if TYPE_CHECKING:
@@ -36,30 +36,3 @@ def outcomes(
     of_second = np.array([place[key(label)] for label in second.labels])
     predicted = of_second[second.predict_indices(split.texts)]
     return of_labels(split.texts, right, first.predict_indices(split.texts), predicted, first.labels)
-
-
-def of_labels(
-    texts: Sequence[str], right: np.ndarray, first: np.ndarray, second: np.ndarray, labels: Sequence[str]
-) -> Outcomes:
-    """Return the outcomes of two models whose labels are given as indices into ``labels``: (texts,) each.
-
-    Example:
-        >>> outcomes = of_labels(["a", "b"], np.array([0, 1]), np.array([0, 1]), np.array([0, 0]), ["no", "yes"])
-        >>> outcomes.of_model(0)["accuracy"], outcomes.of_model(1)["accuracy"]
-        (1.0, 0.5)
-    """
-    classes = len(labels)
-
-    def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
-        by_class = f1_of_classes(sums, labels)
-        hits, total = sums[:, 2 * classes :].sum(axis=1), sums[:, :classes].sum(axis=1)
-        return {"accuracy": hits / total, "macro_f1": np.nanmean([*by_class.values()], axis=0), **by_class}
-
-    return Outcomes(
-        texts=texts,
-        right=[labels[i] for i in right],
-        answers=([labels[i] for i in first], [labels[i] for i in second]),
-        is_right=(first == right, second == right),
-        statistics=(counts_of_classes(right, first, classes), counts_of_classes(right, second, classes)),
-        scores=scores,
-    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.classification import encoder_source
+from dense_lstm_zoo.classification import baseline, encoder_source
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.bundles.folder import BundleFolder
+
+_SMALL_DEV = 50  # texts
 
 
 class ClassificationJob(WordVectorJob):
@@ -92,6 +94,15 @@ class ClassificationJob(WordVectorJob):
         if self.corpus.test is not None:
             return text
         return f"{text}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
+
+    def cautions(self) -> dict[str, str]:
+        """Return a sentence about a dev set that is too small to choose an epoch by."""
+        count = len(self.corpus.dev or ())
+        if count >= _SMALL_DEV:
+            return {}
+        return {
+            "small_dev": f"{count} dev texts choose the best epoch largely by chance; {_SMALL_DEV} or more are better."
+        }
 
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and classes, and the length of the vectors."""
@@ -165,11 +176,19 @@ class ClassificationJob(WordVectorJob):
             batch_tokens=batches.median_tokens,
         )
 
-    def score(self, bundle: Any) -> dict[str, Any]:
-        """Calibrate the bundle on dev if asked to, and return its scores."""
+    def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
+        """Calibrate the bundle on dev if asked to, and return its scores, with those of the baseline."""
         if self.options.calibrate:
             bundle.calibrate(self.corpus.dev)
-        return super().score(bundle)
+        if self.options.baseline:
+            options["baseline"] = baseline.fit(self.corpus, self.options.seed)
+        metrics = super().score(bundle, **options)
+        split, classes = bundle.evaluation["split"], bundle.evaluation["classes"]
+        missed = [row["label"] for row in classes if row["texts"] and row["precision"] is None]
+        if missed:
+            names = ", ".join(missed[:5]) + (", ..." if len(missed) > 5 else "")
+            metrics["never_predicted"] = f"of the {split} texts, none is labelled {names:.200}, though some should be."
+        return metrics
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

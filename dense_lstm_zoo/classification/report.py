@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.classification.analysis import confusion_cells
+from dense_lstm_zoo.classification.baseline import NAME
+from dense_lstm_zoo.comparing.differences import Interval
 from dense_lstm_zoo.display import by_class, escape, label, percent, table
 from dense_lstm_zoo.reports import base
 from dense_lstm_zoo.reports.base import write
@@ -25,12 +27,14 @@ bundle.export("exports/my_model/1")  # a SavedModel for TF Serving: strings in, 
 
 def all_scores(scores: Mapping[str, Any]) -> str:
     """Return all scores of an evaluation in one line."""
-    return f"accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, {scores['texts']:,} texts"
+    line = f"accuracy {scores['accuracy']:.4f}, macro F1 {scores['macro_f1']:.4f}, loss {scores['loss']:.4f}"
+    return f"{line}, {scores['texts']:,} texts"
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
     """Return a split's score for display, with the number of texts."""
-    return f"{scores['accuracy']:.4f} ({scores['texts']:,} texts)"
+    f1 = f", macro F1 {scores['macro_f1']:.4f}" if "macro_f1" in scores else ""  # older bundles have none
+    return f"{scores['accuracy']:.4f}{f1} ({scores['texts']:,} texts)"
 
 
 def summary(bundle: Bundle) -> str:
@@ -39,6 +43,7 @@ def summary(bundle: Bundle) -> str:
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
     for split in ("dev", "test"):
+        lines += _beside_baseline(split, base.of_split(metrics, split))
         if f"{split}_loss_uncalibrated" in metrics:
             loss, error = (
                 [metrics[f"{split}_{name}{when}"] for when in ("_uncalibrated", "")]
@@ -49,6 +54,15 @@ def summary(bundle: Bundle) -> str:
                 f"calibration error {percent(error[0])} % to {percent(error[1])} %"
             )
     return "\n".join(lines)
+
+
+def _beside_baseline(split: str, scores: Mapping[str, Any]) -> Iterator[str]:
+    if "baseline_accuracy" in scores:
+        ahead = Interval(*(scores[name] for name in ("ahead", "ahead_low", "ahead_high")))
+        yield (
+            f"{f'{split} baseline':<17} {scores['baseline_accuracy']:.4f}, macro F1 {scores['baseline_macro_f1']:.4f} "
+            f"({NAME}); the model: {ahead.text(4)}"
+        )
 
 
 def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:
@@ -76,6 +90,7 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
     return "\n".join(
         [
             f"# {escape(title)}: {escape(evaluation['split'], 80)} texts",
+            f"\n{_scores(evaluation)}",
             "\n## The most confidently wrong\n",
             table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
             "\n## By class\n",
@@ -86,6 +101,23 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
             table(["probability of the predicted label", "mean %", "accuracy %", "texts"], calibration),
             "",
         ]
+    )
+
+
+def _scores(evaluation: dict[str, Any]) -> str:
+    """Return a sentence with accuracy and macro F1, and one that sets them beside the baseline."""
+    cells = confusion_cells(evaluation)
+    hits, total = sum(count for i, j, count in cells if i == j), sum(count for *_, count in cells)
+    f1 = [row["f1"] for row in evaluation["classes"] if row["f1"] is not None]
+    text = f"Accuracy {percent(hits / total)} % of {total:,} texts, macro F1 {percent(sum(f1) / len(f1))} %."
+    baseline = evaluation.get("baseline")
+    if not baseline:
+        return text
+    ahead = Interval(*(100 * baseline[name] for name in ("ahead", "ahead_low", "ahead_high")))
+    return (
+        f"{text}\n\nBeside it, {NAME} on the same texts: accuracy {percent(baseline['baseline_accuracy'])} %, macro F1 "
+        f"{percent(baseline['baseline_macro_f1'])} %. The model's accuracy minus the baseline's, in points, with its "
+        f"95 % interval: {ahead.text(1)}."
     )
 
 

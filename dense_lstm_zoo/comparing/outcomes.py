@@ -68,3 +68,33 @@ def f1_of_classes(sums: np.ndarray, labels: Sequence[str]) -> dict[Hashable, np.
     both = right + predicted
     f1 = np.divide(2 * hits, both, out=np.full(both.shape, np.nan), where=both > 0)
     return {OfClass(label): f1[:, i] for i, label in enumerate(labels)}
+
+
+def of_labels(
+    texts: Sequence[str], right: np.ndarray, first: np.ndarray, second: np.ndarray, labels: Sequence[str]
+) -> Outcomes:
+    """Return the outcomes of two models whose labels are given as indices into ``labels``: (texts,) each.
+
+    Example:
+        >>> import numpy as np
+        >>> outcomes = of_labels(["a", "b"], np.array([0, 1]), np.array([0, 1]), np.array([0, 0]), ["no", "yes"])
+        >>> outcomes.of_model(0)["accuracy"], outcomes.of_model(1)["accuracy"]
+        (1.0, 0.5)
+    """
+    import numpy as np
+
+    classes = len(labels)
+
+    def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
+        by_class = f1_of_classes(sums, labels)
+        hits, total = sums[:, 2 * classes :].sum(axis=1), sums[:, :classes].sum(axis=1)
+        return {"accuracy": hits / total, "macro_f1": np.nanmean([*by_class.values()], axis=0), **by_class}
+
+    return Outcomes(
+        texts=texts,
+        right=[labels[i] for i in right],
+        answers=([labels[i] for i in first], [labels[i] for i in second]),
+        is_right=(first == right, second == right),
+        statistics=(counts_of_classes(right, first, classes), counts_of_classes(right, second, classes)),
+        scores=scores,
+    )

@@ -24,6 +24,10 @@ _NOTES = {
     "rounded": "weights",
     "chosen": "chosen",
     "tested_on": "tested on",
+    "seen_test": "warning",
+    "seen_dev": "warning",
+    "small_dev": "warning",
+    "never_predicted": "warning",
 }  # metrics that are text, with their names in a summary
 
 

@@ -163,7 +163,7 @@ def run(folder: Path) -> dict[str, Any]:
                     run_dir,
                     seed=seed,
                     pause_after=spec["pause_after"],
-                    **arguments,
+                    **{"baseline": False, **arguments},
                 )
             except Paused as paused:
                 rows.append({"run": name, **paused.metrics})

@@ -123,6 +123,13 @@ RUNNING = (
         10,
         metavar="MINUTES",
     ),
+    Option(
+        "baseline",
+        bool,
+        "classifiers: also fit TF-IDF with a logistic regression on the same texts, and show its scores",
+        True,
+        "yes",
+    ),
 )
 # For training that goes on from a trained model. See ``training/transfer.py``.
 TRANSFER = (

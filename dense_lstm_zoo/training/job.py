@@ -111,6 +111,10 @@ class Job(abc.ABC):
     def summary(self) -> str:
         """Return a summary of the vocabulary for the log, or an empty string."""
 
+    def cautions(self) -> dict[str, str]:
+        """Return sentences that warn of the data, by their names in the metrics."""
+        return {}
+
     @abc.abstractmethod
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the model arguments that follow from the data. ``arguments`` holds those that the user set."""
@@ -153,9 +157,12 @@ class Job(abc.ABC):
     def fingerprint(corpus: Any) -> str:
         """Return a checksum of all data in a corpus. A run resumes only on the same data."""
 
-    def score(self, bundle: Bundle) -> dict[str, Any]:
-        """Score dev and test and return the metrics for the bundle. The test texts are scored only here."""
-        return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test)
+    def score(self, bundle: Bundle, **options: Any) -> dict[str, Any]:
+        """Score dev and test and return the metrics for the bundle. The test texts are scored only here.
+
+        ``options`` are those of the bundle's ``assess``.
+        """
+        return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test, **options)
 
     def weights(self) -> dict[str, Any]:
         """Return model arguments that only set initial weights, and so do not belong in a config."""
@@ -252,9 +259,9 @@ class WordVectorJob(Job):
         digest.update(b"" if matrix is None else matrix.tobytes())
         return digest.hexdigest()
 
-    def score(self, bundle: Bundle) -> dict[str, Any]:
+    def score(self, bundle: Bundle, **options: Any) -> dict[str, Any]:
         """Return the dev and test scores and the number of training texts."""
-        return {**super().score(bundle), "train_texts": len(self.corpus.train)}
+        return {**super().score(bundle, **options), "train_texts": len(self.corpus.train)}
 
     def vector_config(self) -> dict[str, Any]:
         """Return the source and coverage of the vectors and the context, for the config's ``training``."""

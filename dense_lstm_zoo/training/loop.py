@@ -219,10 +219,10 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     own_files = {} if run.job.corpus.origin is None else run.job.corpus.origin.own_files
     config = {**run.config, "training": {**run.config["training"], **({"files": own_files} if own_files else {})}}
     bundle = run.job.bundle(run.model, config, history, curve)
-    bundle.train_texts = training_texts(run.job, run.source_hashes)
+    bundle.train_texts = training_texts(run.job, run.train_hashes, run.source_hashes)
     bundle.metrics, failure = _facts(checkpoint, run.model), None
     try:
-        bundle.metrics = run.job.score(bundle) | bundle.metrics
+        bundle.metrics = run.job.score(bundle) | bundle.metrics | dict(run.cautions)
     except (OSError, ValueError) as error:  # a file of texts that has changed since the training began
         failure = error
     if diverged:

@@ -76,7 +76,32 @@ def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection
     return PARTS[:1] if is_text_alone else PARTS
 
 
-def training_texts(job: Job, source_hashes: np.ndarray | None) -> np.ndarray:
-    """Return the hashes of all texts that a model was trained on. ``source_hashes`` are those of its source."""
-    hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
+def repeated_texts(job: Job, hashes: np.ndarray) -> dict[str, str]:
+    """Return a sentence about each part of the corpus that repeats training texts, by the name it has in the metrics.
+
+    Args:
+        job: A job whose corpus has single texts.
+        hashes: Those of its training texts.
+    """
+    sentences = {}
+    for part in PARTS:
+        if getattr(job.corpus, part) is not None:
+            overlap = text_hashes.overlap(hashes, job.token_rows(getattr(job.corpus, part)))
+            if overlap.is_too_much:
+                sentences[f"seen_{part}"] = (
+                    f"{part} texts that are also training texts: {overlap}. The {part} score is too good by them."
+                )
+    return sentences
+
+
+def training_texts(job: Job, hashes: np.ndarray | None, source_hashes: np.ndarray | None) -> np.ndarray:
+    """Return the hashes of all texts that a model was trained on.
+
+    Args:
+        job: The job.
+        hashes: Those of its own training texts. None counts them.
+        source_hashes: Those of its source.
+    """
+    if hashes is None:
+        hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
     return hashes if source_hashes is None else np.union1d(hashes, source_hashes)

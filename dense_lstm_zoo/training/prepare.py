@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,8 @@ class Run:
     source_hashes: np.ndarray | None  # hashes of the texts that its source was trained on
     freeze: Freeze | None  # what is not trained at first, or at all
     repeat: str  # the text of run.toml
+    train_hashes: np.ndarray | None  # those of its own training texts, if the texts are single ones
+    cautions: Mapping[str, str]  # sentences about the data, by their names in the metrics
     callbacks: Sequence[keras.callbacks.Callback] = ()
     limit: TimeLimit | None = None
 
@@ -68,10 +70,12 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     name, task, arguments, seed = request.model, request.task, request.arguments, request.seed
     check_tensorflow("Trainings by zoo.train")
 
+    from dense_lstm_zoo.bundles import text_hashes
     from dense_lstm_zoo.corpora.loader import as_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.freezing import train_by_layers
+    from dense_lstm_zoo.training.overlap import repeated_texts
 
     source = transfer.read_source(name, task.name, request.options, arguments, request.recipe)
     settings = source.arguments if source else registry.resolve(name, arguments, request.recipe, complete=False)
@@ -94,6 +98,12 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     if request.notice:
         say(request.notice)
     say(job.summary())
+    cautions = job.cautions()
+    hashes = None if task.predicts_words else text_hashes.hash_texts(job.token_rows(job.corpus.train))
+    if hashes is not None:
+        cautions |= repeated_texts(job, hashes)
+    for sentence in cautions.values():
+        say(f"warning: {sentence}")
     model_arguments |= job.model_arguments(arguments)
     if job.is_unspaced and not model_arguments.get("char_filters"):
         _warn_unspaced("char_filters" in registry.entry(name).arguments)
@@ -126,7 +136,19 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     source_hashes = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
     return Run(
-        task, job, model, config, request.target, request.overwrite, log_dir, progress, source_hashes, freeze, repeat
+        task=task,
+        job=job,
+        model=model,
+        config=config,
+        target=request.target,
+        overwrite=request.overwrite,
+        log_dir=log_dir,
+        progress=progress,
+        source_hashes=source_hashes,
+        freeze=freeze,
+        repeat=repeat,
+        train_hashes=hashes,
+        cautions=cautions,
     )
 
 

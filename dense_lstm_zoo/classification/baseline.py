@@ -1,0 +1,124 @@
+"""The baseline beside a classifier's scores: TF-IDF of words and pairs of words, and a logistic regression."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.comparing.differences import bootstrap
+from dense_lstm_zoo.comparing.outcomes import of_labels
+from dense_lstm_zoo.data.tokens import tokenize
+from dense_lstm_zoo.display import notes, one_line
+
+NAME = "TF-IDF + logistic regression"
+_STRENGTHS = (1.0, 10.0)  # C, chosen on dev
+# Bounds that end it within seconds.
+_TEXTS, _TOKENS, _FEATURES = 20_000, 400, 100_000
+_WORK = 10_000_000  # counts in the texts, times the regressions
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A fitted baseline.
+
+    Args:
+        vectorizer: Turns tokens into TF-IDF weights.
+        regression: Tells the labels, as their indices.
+        num_texts: The number of training texts that it was fitted on.
+    """
+
+    vectorizer: Any
+    regression: Any
+    num_texts: int
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the index of the label of each text: (texts,)."""
+        indices: np.ndarray = self.regression.predict(self.vectorizer.transform(_tokens(texts)))
+        return indices
+
+    def scores(
+        self, texts: Sequence[str], right: np.ndarray, predicted: np.ndarray, labels: Sequence[str]
+    ) -> dict[str, float]:
+        """Return its scores on labelled texts, and how far a model is ahead of it there. A failure returns none.
+
+        Args:
+            texts: The texts.
+            right: The index of each one's label (texts,).
+            predicted: The index of the label that the model predicts (texts,).
+            labels: The names of the labels.
+
+        Returns:
+            ``baseline_accuracy``, ``baseline_macro_f1``, and ``ahead``, the model's accuracy minus the baseline's, with
+            its 95 % interval from ``ahead_low`` to ``ahead_high``.
+        """
+        try:
+            outcomes = of_labels(texts, right, predicted, self.predict(texts), labels)
+            ahead = bootstrap(*outcomes.statistics, outcomes.scores)["accuracy"]
+        except Exception as error:  # nothing here may cost the model
+            _say_why(error)
+            return {}
+        own = outcomes.of_model(1)
+        scores = {f"baseline_{name}": own[name] for name in ("accuracy", "macro_f1")}
+        return scores | {"ahead": ahead.value, "ahead_low": ahead.low, "ahead_high": ahead.high}
+
+
+def fit(corpus: Corpus, seed: int = 1) -> Baseline | None:
+    """Fit the baseline on a corpus with dev texts, on which C is chosen. After a failure, say so and return None.
+
+    Large corpora are fitted on a random part of the texts, and of long texts only the beginning is read.
+
+    Example:
+        >>> from dense_lstm_zoo.classification.corpus import Split
+        >>> texts = Split(["a good film", "a bad film"] * 20, [1, 0] * 20)
+        >>> fit(Corpus("films", ("bad", "good"), texts, texts, None)).predict(["good !", "bad"])
+        array([1, 0])
+    """
+    try:
+        return _fit(corpus, seed)
+    except Exception as error:  # nothing here may cost the model
+        _say_why(error)
+        return None
+
+
+def _fit(corpus: Corpus, seed: int) -> Baseline:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    assert corpus.dev is not None
+    generator = np.random.Generator(np.random.PCG64(seed))
+    order = generator.permutation(len(corpus.train))[:_TEXTS]
+    vectorizer = TfidfVectorizer(analyzer=words_and_pairs, sublinear_tf=True, max_features=_FEATURES)
+    features = vectorizer.fit_transform(_tokens([corpus.train.texts[i] for i in order]))
+    regressions = len(corpus.label_names) if len(corpus.label_names) > 2 else 1
+    most = max(1_000, int(len(order) * _WORK / max(1, features.nnz * regressions)))
+    features, labels = features[:most], np.array(corpus.train.labels)[order[:most]]
+    dev, dev_labels = vectorizer.transform(_tokens(corpus.dev.texts)), corpus.dev.labels
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one that has not converged is a baseline all the same
+        fitted = [LogisticRegression(C=strength, max_iter=200).fit(features, labels) for strength in _STRENGTHS]
+    best = max(fitted, key=lambda regression: regression.score(dev, dev_labels))
+    return Baseline(vectorizer, best, len(labels))
+
+
+def words_and_pairs(tokens: Sequence[str]) -> list[str]:
+    """Return the features of a text: its tokens, and each pair of neighbours.
+
+    Example:
+        >>> words_and_pairs(["not", "a", "bad", "film"])
+        ['not', 'a', 'bad', 'film', 'not a', 'a bad', 'bad film']
+    """
+    return [*tokens, *(f"{first} {second}" for first, second in itertools.pairwise(tokens))]
+
+
+def _tokens(texts: Sequence[str]) -> list[list[str]]:
+    return [tokens[:_TOKENS] for tokens in tokenize(texts)]
+
+
+def _say_why(error: Exception) -> None:
+    notes.say(f"no baseline: {type(error).__name__}: {one_line(error, 200)}")
