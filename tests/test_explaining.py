@@ -16,7 +16,7 @@ TEXT = "The film was n't very GOOD !"
 
 @pytest.mark.parametrize("name", MODELS)
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
-    trained = with_random_weights(bundle(name, num_frozen_words=0), scale=0.7)
+    trained = with_random_weights(bundle(name, num_frozen_words=0), seed=1, scale=0.7)
     explanation = trained.explain(TEXT)
     (prediction,) = trained.predict([TEXT])
     assert (explanation.label, explanation.tokens) == (
@@ -52,7 +52,7 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     ],
 )
 def test_shares_are_of_words_by_layer(name, layers):
-    trained = with_random_weights(bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {})), scale=0.7)
+    trained = with_random_weights(bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {})), seed=1, scale=0.7)
     explanation = trained.explain(TEXT)
     assert explanation.layers == layers
     assert explanation.shares.shape == (7, len(layers))
