@@ -46,7 +46,7 @@ def test_a_model_that_was_differentiated_is_freed(name):
     before = alive()
     for _ in range(2):
         differentiate(name)
-    assert alive() == before
+    assert alive() <= before  # what earlier tests left may be freed meanwhile
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_a_training_leaves_nothing_that_the_next_one_adds_to(tmp_path):
     before = alive()
     for i in range(3):
         training_harness.train(tmp_path / str(i), epochs=1)
-    assert alive() == before
+    assert alive() <= before  # what earlier tests left may be freed meanwhile
 
 
 def test_layers_of_many_widths_do_not_make_tensorflow_warn_of_retracing(caplog):
