@@ -99,6 +99,7 @@ STANDARD = frozenset(
         "socket",
         "ssl",
         "stat",
+        "statistics",
         "string",
         "struct",
         "subprocess",

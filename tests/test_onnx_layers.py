@@ -114,7 +114,9 @@ def test_the_graph_of_character_convolutions_pads_words_shorter_than_a_window_as
 def test_the_graph_of_character_convolutions_reads_each_distinct_word_once_up_to_the_longest():
     layer, proto = characters((3,), 1)
     (convolution,) = [node for node in proto.graph.node if node.op_type == "Conv"]
-    proto.graph.output.append(onnx.helper.make_tensor_value_info(convolution.input[0], onnx.TensorProto.FLOAT, None))
+    sizes = [None, None, None]
+    words_read = onnx.helper.make_tensor_value_info(convolution.input[0], onnx.TensorProto.FLOAT, sizes)
+    proto.graph.output.append(words_read)
     words = spelled(7, 2, 4)[0]
     ids = words[np.arange(10_000) % 3][None]
     features, distinct = session(proto).run(None, {"char_ids": ids})
