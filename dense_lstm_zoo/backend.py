@@ -24,12 +24,7 @@ def check_tensorflow(users: str = "Language models, taggers and text") -> None:
     # Of what TensorFlow's C++ code logs, this level hides all that comes after its start.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with contextlib.nullcontext() if "tensorflow" in sys.modules else notices.hidden():
-        import keras
-
-        if keras.config.backend() == "tensorflow":
-            import tensorflow
-
-            tensorflow.config.list_logical_devices()  # some notices come only with the first use
+        import keras  # and with it TensorFlow, if that is the backend
     if keras.config.backend() != "tensorflow":
         raise ValueError(
             f"{users} run on Keras's TensorFlow backend only; received {keras.config.backend()!r}. Set "
