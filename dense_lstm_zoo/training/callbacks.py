@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from dense_lstm_zoo.tasks.recipe import learning_rate_factor
 from dense_lstm_zoo.training.resumable import Resumable
+
+_LAST_BATCHES = 100  # by whose seconds the time to score is estimated
 
 
 def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:
@@ -106,7 +109,7 @@ class TimeLimit(keras.callbacks.Callback):
     def __init__(self, minutes: float, started: float, dev_batches: int) -> None:
         super().__init__()
         self._minutes, self._end, self._dev_batches = minutes, started + 60 * minutes, dev_batches
-        self._batch_seconds: list[float] = []
+        self._batch_seconds: deque[float] = deque(maxlen=_LAST_BATCHES)
         self.reason: str | None = None  # of the end, once the time is over
 
     def is_over(self) -> bool:
