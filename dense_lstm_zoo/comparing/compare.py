@@ -87,13 +87,13 @@ def compare(
 def prepare(
     first: Source | Bundle,
     second: Source | Bundle,
-    dataset: Any = None,
+    dataset: Any,
     *,
-    split: str = "test",
-    output: Source | None = None,
-    overwrite: bool = False,
-    draws: int = DRAWS,
-    seed: int = 1,
+    split: str,
+    output: Source | None,
+    overwrite: bool,
+    draws: int,
+    seed: int,
     **files: Any,
 ) -> Plan | Comparison:
     """Check the arguments of ``compare`` and read the texts. No model is loaded. Several runs are compared at once."""
