@@ -3,15 +3,16 @@
 import io
 import json
 import sys
-from types import SimpleNamespace
+import zipfile
 
+import openpyxl
 import pyarrow
 import pytest
 from pyarrow import parquet
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.corpora.own_files import read_split
-from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data import records, typed_tables
 from tests.cli_harness import output_of
 
 ROWS = {"id": [1, 2, 3], "text": ["a fine film", "a dull film", "fine"], "label": ["up", "down", "up"]}
@@ -28,22 +29,19 @@ def texts_of(path, form, **options):
         return source.names, [(record.text, record.cells, record.location) for record in source.records]
 
 
-def sheet(title, *rows):
-    return SimpleNamespace(title=title, reset_dimensions=lambda: None, iter_rows=lambda values_only: iter(rows))
-
-
 @pytest.fixture
-def workbook(monkeypatch, tmp_path):
-    """Write a file that a stand-in for openpyxl reads as a workbook with these sheets."""
+def workbook(tmp_path):
+    """Write a workbook with these sheets, each a name and its rows."""
 
-    def write(*sheets, name="mine.xlsx"):
-        def load_workbook(stream, read_only, data_only):
-            assert stream.read(4) == b"PK\x03\x04"
-            return SimpleNamespace(worksheets=sheets)
-
-        monkeypatch.setitem(sys.modules, "openpyxl", SimpleNamespace(load_workbook=load_workbook))
+    def write(sheets, name="mine.xlsx"):
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in sheets.items():
+            sheet = book.create_sheet(title)
+            for row in rows:
+                sheet.append(row)
         path = tmp_path / name
-        path.write_bytes(b"PK\x03\x04xl/")
+        book.save(path)
         return path
 
     return write
@@ -145,14 +143,13 @@ def test_a_library_that_is_missing_is_named_with_its_extra(tmp_path, write, monk
 
 
 def test_the_first_sheet_with_the_columns_is_read(workbook, capsys):
-    notes = sheet("notes", ("made by",), ("me",))
-    data = sheet("data", (), (" text ", "label", None), ("fine", 5, None), ("dull", 4.5), (), (2012, True, None))
-    corpus = zoo.load_corpus(workbook(notes, data, sheet("empty")))
+    data = [(), (" text ", "label", None), ("fine", 5, None), ("dull", 4.5), (), (2012, True, None)]
+    corpus = zoo.load_corpus(workbook({"notes": [("made by",), ("me",)], "data": data, "empty": []}))
     assert corpus.train.texts == ["fine", "dull", "2012"]
     assert corpus.label_names == ("4.5", "5", "True")
     assert "mine.xlsx: the sheet 'data' is read, and not 'notes'." in capsys.readouterr().err
     # Rows are numbered as the program shows them.
-    _, rows = texts_of(workbook(data, name="texts.xlsx"), "xlsx")
+    _, rows = texts_of(workbook({"data": data}, name="texts.xlsx"), "xlsx")
     assert [location for *_, location in rows] == ["texts.xlsx, row 3", "texts.xlsx, row 4", "texts.xlsx, row 6"]
     assert rows[2][1] == ["2012", "True"]
 
@@ -169,25 +166,24 @@ def test_the_first_sheet_with_the_columns_is_read(workbook, capsys):
 )
 def test_a_sheet_that_cannot_be_read_says_why(workbook, rows, message):
     with pytest.raises(ValueError, match=message):
-        zoo.load_corpus(workbook(sheet("one", *rows)))
+        zoo.load_corpus(workbook({"one": rows}))
 
 
-def test_workbooks_of_excel_are_read_and_damaged_ones_named(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.title = "notes"
-    data = book.create_sheet("data")
-    for row in (["text", "label"], ["fine", 5], ["dull", 4.5], [], [2012, True]):
-        data.append(row)
-    path = tmp_path / "mine.xlsx"
-    book.save(path)
-    corpus = zoo.load_corpus(path)
-    assert (corpus.train.texts, corpus.label_names) == (["fine", "dull", "2012"], ("4.5", "5", "True"))
+def test_a_workbook_that_is_damaged_or_has_no_end_is_named(workbook, monkeypatch):
+    path = workbook({"data": [("text", "label"), ("fine", "up"), ("dull", "down")]})
     content = path.read_bytes()
     for damaged in (content[:200], content[: len(content) // 2], b"PK\x03\x04" + content[4:].replace(b"xl/", b"yl/")):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"mine\.xlsx is not a whole Excel workbook"):
             zoo.load_corpus(path)
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(path, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, old.read(entry).replace(b'<row r="3">', b'<row r="99999999999">'))
+    with pytest.raises(ValueError, match="rows beyond row 1,048,576"):
+        zoo.load_corpus(path)
+    monkeypatch.setattr(typed_tables, "_LARGEST", 10_000)
+    with pytest.raises(ValueError, match=r"mine\.xlsx unpacks to 0\.0 GB; accepted: up to 1 GB"):
+        zoo.load_corpus(path)
 
 
 def test_predictions_of_parquet_are_written_as_csv(run, tmp_path, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -20,6 +21,8 @@ _EXTRAS = {"parquet": install.extra("parquet"), "xlsx": install.extra("excel")}
 _BEGINNINGS = {"parquet": b"PAR1", "xlsx": b"PK\x03\x04"}
 _KINDS = {"parquet": "a Parquet file", "xlsx": "an Excel workbook (xlsx)"}
 _BATCH = 1024  # rows of Parquet that are decoded at a time
+_LARGEST = 1 << 30  # bytes of a workbook that is unpacked
+_LAST_ROW = 1 << 20  # of any sheet that a program writes
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,14 @@ def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) 
     import openpyxl
 
     try:
+        with zipfile.ZipFile(stream) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise ValueError(f"{name} is not a whole Excel workbook: {str(error).rstrip('.')}.") from None
+    if size > _LARGEST:
+        raise ValueError(f"{name} unpacks to {size / 2**30:,.1f} GB; accepted: up to 1 GB. Save larger tables as csv.")
+    stream.seek(0)
+    try:
         with warnings.catch_warnings(action="ignore"):  # of formats and pictures, which are not read
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         sheets = {sheet.title: _sheet_rows(sheet, name) for sheet in book.worksheets}
@@ -138,6 +149,8 @@ def _sheet_rows(sheet: Any, name: str) -> Iterator[tuple[int, list[Any]]]:
                 cells.pop()
             if cells:
                 yield number, cells
+            if number > _LAST_ROW:  # the rows up to a number that the file makes up would never end
+                raise ValueError(f"it has rows beyond row {_LAST_ROW:,}, the last of a sheet")
     except Exception as error:  # openpyxl fails in many ways
         raise ValueError(f"{name}, after row {number}: the workbook is damaged: {error}.") from None
 
