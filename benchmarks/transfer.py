@@ -43,8 +43,8 @@ def subset(split: Split, size: int, seed: int) -> Split:
 
     Example:
         >>> split = Split([f"text {i}" for i in range(40)], [0, 0, 0, 1] * 10)
-        >>> found = subset(split, 8, seed=1)
-        >>> len(found), sum(found.labels)
+        >>> small = subset(split, 8, seed=1)
+        >>> len(small), sum(small.labels)
         (8, 2)
     """
     import numpy as np

@@ -1,6 +1,7 @@
 """Names and docstrings: a name says what it holds, a docstring opens with a verb or a noun."""
 
 import ast
+import doctest
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,13 @@ SEMICOLONS = 3  # in 1,000 words; formulas have some
 def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def examples(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path, tree in trees(folder):
+        for text in docstrings(tree):
+            for example in doctest.DocTestParser().get_examples(text):
+                yield path, ast.parse(example.source)
 
 
 def names(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -41,7 +49,7 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
 def test_no_name_is_a_participle(folder):
     lines = [
         f"{path}:{line}: {name}"
-        for path, tree in trees(folder)
+        for path, tree in [*trees(folder), *examples(folder)]
         for name, line in names(tree)
         if name.strip("_") in PARTICIPLES
     ]

@@ -63,8 +63,8 @@ def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
     """Return how many texts of at least four tokens are among the hashes.
 
     Example:
-        >>> seen = hash_texts([["it", "is", "very", "good"], ["no"]])
-        >>> str(overlap(seen, [["no"], ["It", "is", "very", "good"], ["it", "is", "not", "good"]]))
+        >>> hashes = hash_texts([["it", "is", "very", "good"], ["no"]])
+        >>> str(overlap(hashes, [["no"], ["It", "is", "very", "good"], ["it", "is", "not", "good"]]))
         "1 of 2 (50.0%), such as 'It is very good'"
     """
     hashed = set(hashes.tolist())

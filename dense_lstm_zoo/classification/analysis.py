@@ -35,8 +35,8 @@ def analyse(
         between the two, weighted by texts. ``wrong``, the wrong predictions with the highest probability.
 
     Example:
-        >>> found = analyse(["a", "b"], np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]]), ["down", "up"])
-        >>> found["confusion"], found["wrong"][0]["text"], round(found["calibration_error"], 2)
+        >>> analysis = analyse(["a", "b"], np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]]), ["down", "up"])
+        >>> analysis["confusion"], analysis["wrong"][0]["text"], round(analysis["calibration_error"], 2)
         ([[1, 0], [1, 0]], 'b', 0.45)
     """
     predicted, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)

@@ -59,10 +59,10 @@ class TokensToIds(WordLayer):
         (tokens), 10) and, with ``whole_words``, ``char_ids`` (batch, (tokens), 24). Cases start at 1.
 
     Example:
-        >>> found = TokensToIds(["in", "9999"], list("in2048"))(tf.ragged.constant([["In", "2048"]]))
-        >>> found["token_ids"].to_list(), found["case_ids"].to_list()
+        >>> ids = TokensToIds(["in", "9999"], list("in2048"))(tf.ragged.constant([["In", "2048"]]))
+        >>> ids["token_ids"].to_list(), ids["case_ids"].to_list()
         ([[2, 3]], [[2, 1]])
-        >>> found["affix_ids"].to_list()[0][0]
+        >>> ids["affix_ids"].to_list()[0][0]
         [1, 3, 0, 0, 0, 0, 0, 0, 1, 3]
     """
 

@@ -107,8 +107,8 @@ def build_tagging_vocabulary(
         FileNotFoundError: No such vector file.
 
     Example:
-        >>> found = build_tagging_vocabulary([["The", "cat", "saw", "the", "cat", "2048"]])
-        >>> found.vocabulary.words, found.vocabulary.chars
+        >>> words = build_tagging_vocabulary([["The", "cat", "saw", "the", "cat", "2048"]])
+        >>> words.vocabulary.words, words.vocabulary.chars
         (('the', 'cat'), 'atceh0248Tsw')
     """
     counts, characters = _count(sentences)

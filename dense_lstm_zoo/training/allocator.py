@@ -44,8 +44,8 @@ def keep_large_blocks(batch_tokens: int = 0) -> Iterator[bool]:
     batches of more than 16,384 padded tokens (``batch_tokens``): their blocks are larger than a thread's heap.
 
     Example:
-        >>> with keep_large_blocks() as kept:
-        ...     kept in (True, False)
+        >>> with keep_large_blocks() as is_on:
+        ...     is_on in (True, False)
         True
     """
     if batch_tokens > _MAX_TOKENS:
