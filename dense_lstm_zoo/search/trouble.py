@@ -46,8 +46,7 @@ def is_the_machines(error: BaseException) -> bool:
         (True, False)
     """
     return any(
-        isinstance(cause, OSError | DamagedFileError) or any(words in str(cause) for words in disk_errors.CODES)
-        for cause in _chain(error)
+        isinstance(cause, OSError | DamagedFileError) or disk_errors.code_in(str(cause)) for cause in _chain(error)
     )
 
 

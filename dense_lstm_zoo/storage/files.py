@@ -172,7 +172,7 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
     except OSError as error:
         raise _named(error, target.path, work) from error
     except Exception as error:
-        if code := next((code for words, code in disk_errors.CODES.items() if words in str(error)), None):
+        if code := disk_errors.code_in(str(error)):
             raise _named(OSError(code, os.strerror(code)), target.path, work) from error
         raise
     finally:
@@ -260,6 +260,8 @@ def _named(error: OSError, path: Path, work: Path) -> OSError:
     if error.errno == errno.ENOENT and not work.exists():
         reason = "it, or the folder that it is in, was moved or removed before it was complete"
         return FileNotFoundError(error.errno, f"{path} could not be written: {reason}")
+    if type(error) is OSError and error.errno is None and (code := disk_errors.code_in(str(error))):
+        error = OSError(code, os.strerror(code))
     if error.errno is None or error.filename is not None:
         return error
     return type(error)(error.errno, f"{path} could not be written: {error.strerror}; its former content is unchanged")
