@@ -47,6 +47,8 @@ def refused(folder, model, error, message, *arguments, pattern="in/*", **options
         ({"form": "parquet"}, ValueError, "csv with a classification model can be written as csv or jsonl"),
         ({"input_form": "text", "text_column": "a"}, ValueError, "--text-column is for csv"),
         ({"input_form": "jsonl"}, ValueError, "All 4 rows are bad, so nothing.*a.csv, line 1: the line is not"),
+        ({"input_form": "text", "delimiter": ";"}, ValueError, "--delimiter is for csv and tsv; the input is text"),
+        ({"delimiter": ";;"}, ValueError, r"--delimiter\) must be the one character between two cells"),
         ({"input_form": "text", "prefix": "new_"}, ValueError, "--prefix is for csv, jsonl and parquet; the output is"),
         ({"runner": "FlinkRuner"}, ValueError, "The runner 'FlinkRuner' is not available"),
         ({"shard_rows": 0}, ValueError, "--shard-rows"),

@@ -284,6 +284,13 @@ def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_l
     assert bad_rows == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]
 
 
+def test_a_delimiter_that_is_named_is_the_one(tmp_path, model):
+    (tmp_path / "a.csv").write_text("id~text\n1~good, but long\n2~a;b|c\n")
+    result = predict(model[0], tmp_path / "a.csv", tmp_path / "out", delimiter="~", form="jsonl")
+    assert (result.predicted, result.bad) == (2, 0)
+    assert [row["text"] for row in lines_of(tmp_path / "out")] == ["good, but long", "a;b|c"]
+
+
 def test_a_pipe_or_a_device_is_refused(batch_exports, tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
     (tmp_path / "link.txt").symlink_to("pipe.txt")

@@ -21,7 +21,7 @@ from dense_lstm_zoo.batch.tables import decoded, table_rows
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted
+from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, check_delimiter, find_dialect, is_quoted
 from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
@@ -38,6 +38,7 @@ class InputOptions:
     form: str | None = None
     text_column: str | None = None
     encoding: str | None = None
+    delimiter: str | None = None
     takes_tokens: bool = False
     max_chars: int = Layout.max_chars
 
@@ -61,6 +62,9 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
         raise ValueError("--text-column is for csv, tsv, jsonl and parquet; the input is text.")
     if options.encoding is not None and form == "parquet":
         raise ValueError("--encoding is for text, csv, tsv and jsonl; Parquet files say theirs.")
+    delimiter = check_delimiter(options.delimiter)
+    if delimiter is not None and form not in ("csv", "tsv"):
+        raise ValueError(f"--delimiter is for csv and tsv; the input is {form}.")
     checks.integer("--max-chars", options.max_chars)
     layout = Layout(
         form=form,
@@ -74,7 +78,7 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
     if form == "parquet":
         return _parquet(layout)
     with ThreadPoolExecutor(16) as pool:  # on a remote file system, most of the time is waiting
-        heads = list(pool.map(lambda path: _head(path, layout), files))
+        heads = list(pool.map(lambda path: _head(path, layout, delimiter), files))
     if form in ("csv", "tsv"):
         _check_names(layout, [names for names, _ in heads])
         names = heads[0][0]
@@ -125,7 +129,7 @@ def _codec(encoding: str | None) -> str:
     return codec
 
 
-def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
+def _head(path: str, layout: Layout, delimiter: str | None) -> tuple[list[str], Dialect]:
     """Return a table's column names and how it is written, or nothing for other files."""
     with open_file(path) as stream:
         lines = Lines(stream, path)
@@ -138,7 +142,7 @@ def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
             return [], Dialect()
     with open_file(path) as stream:
         text = decoded(Lines(stream, path, returns=True), 1, layout)
-        dialect, _ = find_dialect(text, path, layout.form, [layout.text_column])
+        dialect, _ = find_dialect(text, path, layout.form, [layout.text_column], delimiter)
     with open_file(path) as stream:
         text = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)
         dialect = dataclasses.replace(dialect, quoted=is_quoted(itertools.islice(text, 1), dialect.delimiter))
@@ -147,7 +151,7 @@ def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
         header = next(itertools.islice(rows, dialect.skip, None), None)
     if header is None or header[0] != 1 + dialect.skip:
         raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
-    if dialect.delimiter != ("\t" if layout.form == "tsv" else ","):
+    if dialect.delimiter not in ("\t" if layout.form == "tsv" else ",", delimiter):
         say(f"{path}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
     return [unmark_formula(cell) for cell in header[1]], dialect
 

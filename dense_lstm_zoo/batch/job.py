@@ -33,6 +33,7 @@ class Job:
     form: str | None = None
     text_column: str | None = None
     encoding: str | None = None
+    delimiter: str | None = None
     prefix: str | None = None
     raw: bool = False
     overwrite: bool = False
@@ -86,6 +87,7 @@ def _plan_output(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
             form=job.input_form,
             text_column=job.text_column,
             encoding=job.encoding,
+            delimiter=job.delimiter,
             takes_tokens=task.takes_tokens and model.engine == "onnx",
             max_chars=job.max_chars,
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo.batch import check_beam
-from dense_lstm_zoo.cli.arguments import PREFIX, RAW
+from dense_lstm_zoo.cli.arguments import DELIMITER, PREFIX, RAW
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
@@ -38,6 +38,7 @@ _ARGUMENTS = (
     ),
     argument("--text-column", help="csv, tsv, jsonl, parquet: the texts' column (default: text)"),
     argument("--encoding", help="encoding of text, csv, tsv and jsonl (default: utf-8)"),
+    argument("--delimiter", metavar="CHARACTER", help=DELIMITER),
     argument("--format", dest="form", choices=WRITABLE, help="output format (default: like the input; tsv: csv)"),
     argument("--prefix", help=PREFIX),
     RAW,
