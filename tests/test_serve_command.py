@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dense_lstm_zoo_runtime
 from dense_lstm_zoo.cli import loading, main, serve
 from dense_lstm_zoo_runtime import Predictor
 from dense_lstm_zoo_runtime import serve as server
@@ -52,6 +53,14 @@ def test_a_run_with_an_export_of_its_own_needs_no_other(served, saved_bundle, tm
     assert (status, err) == (0, f"using {run / 'onnx'} (ONNX, float32 weights)\n")
     ((models, _),) = served
     assert list(models) == ["run"]
+
+
+def test_a_run_without_an_export_is_loaded_where_onnx_runtime_cannot_be(saved_bundle, monkeypatch):
+    def fail(name):
+        raise ModuleNotFoundError("No module named 'onnxruntime'")
+
+    monkeypatch.setattr(dense_lstm_zoo_runtime, "__getattr__", fail)
+    assert loading.load_export(loading.open_folder(saved_bundle("bilstm"))) is None
 
 
 def test_a_run_without_an_export_is_exported_first_and_leaves_no_files(served, saved_bundle, monkeypatch, capsys):
