@@ -85,6 +85,7 @@ def exports(tmp_path_factory, saved_bundle):
     return {name: zoo.load(saved_bundle(name)).export(folder / name / "1") for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dc_bilstm", "dense_lstm_lm", "gated_skip_tagger"])
 def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exports, saved_bundle):
     texts, bundle_in_memory = ["the film was n't good .", "it was very long"], zoo.load(saved_bundle(name))
@@ -106,6 +107,7 @@ def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exp
         assert [tag.decode() for row, length in rows for tag in row[:length]] == tags
 
 
+@pytest.mark.slow
 def test_a_run_is_measured_from_its_import_to_its_last_call(saved_bundle):
     path, texts = str(saved_bundle("dc_bilstm")), ["a fine film .", "", "half a \ud800 pair"]
     costs = worker.measure_run("bundle", path, texts, [1, 4], 5)
@@ -212,7 +214,15 @@ def test_fresh_processes_measure_a_bundle_and_its_export(exports, saved_bundle, 
 def test_the_worker_ends_with_the_command(signal_number, saved_bundle):
     arguments = ["measure", str(saved_bundle("dc_bilstm")), "--repeats", "100000"]
     command = [sys.executable, "-m", "dense_lstm_zoo", *arguments]
-    command = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # ignored if pytest is behind nohup
+    )
     children = Path(f"/proc/{command.pid}/task/{command.pid}/children")
     child = _wait_for(lambda: children.read_text().split())[0]
     time.sleep(3)  # into its imports
