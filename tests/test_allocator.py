@@ -94,6 +94,7 @@ def test_after_training_the_system_has_large_blocks_back():
     assert max(after, later) < 100
 
 
+@pytest.mark.slow
 def test_training_keeps_large_blocks_for_its_steps_alone(tmp_path, monkeypatch):
     events = []
 

@@ -61,6 +61,7 @@ def trained(recorder, *callbacks, epochs=3, start=None, **options):
     return model, history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_validation_scores_the_average_and_training_goes_on_as_if_it_had_not(optimizer):
     options = {"optimizer": optimizer, "learning_rate": 0.02 if optimizer == "adam" else 0.5}

@@ -23,6 +23,7 @@ def measurements(monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "size"), [("dc_bilstm", "num_classes"), ("bilstm_tagger", "num_tags")])
 def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, size, measurements, tmp_path):
     corpus = zoo.load_corpus("demo", registry.entry(name).task)

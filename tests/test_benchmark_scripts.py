@@ -44,6 +44,7 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_left(script, arguments
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_softmaxes_train_on_the_same_windows_and_have_a_row_each(tmp_path, monkeypatch, capsys):
     from benchmarks import cpu_seconds, sampled_softmax
 

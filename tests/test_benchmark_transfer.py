@@ -174,6 +174,7 @@ def test_a_curve_takes_its_row_of_all_texts_from_the_table_of_pretraining(tmp_pa
     assert row("context", "dc_bilstm", seeds=3) is None
 
 
+@pytest.mark.slow
 def test_heat_maps_have_a_row_for_each_word_and_a_picture_of_each_sentence(tmp_path, monkeypatch):
     small = {"num_dense_layers": 2, "dense_units": 4, "top_units": 6, "embedding_dim": 8, "epochs": 1}
 

@@ -69,6 +69,7 @@ def table(tmp_path, monkeypatch):
     return write_table(tmp_path, name="zoo_tiny", words=words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

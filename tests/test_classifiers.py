@@ -140,6 +140,7 @@ def test_residual_connections_add_the_words_through_a_projection_only_where_widt
     np.testing.assert_allclose(plain(ids)[0], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_remat_changes_neither_values_nor_training():
     keras.utils.set_random_seed(3)
     model = harness.tiny("dc_bilstm", dropout=0.0, embedding_dropout=0.0)

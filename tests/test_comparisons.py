@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("real_pictures")
 SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
 
+@pytest.mark.slow
 def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
     for name in ("DYNAMIC_INTERACTION", "CURVES", "PICTURE"):
         module = classification_tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction

@@ -63,6 +63,7 @@ def same_answers(ours, theirs, tolerance=1e-5):
         np.testing.assert_allclose(shares, other_shares, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_a_model_trained_with_context_holds_the_encoder_as_it_was_and_learns_the_mixture(trained):
     _, encoder, _, bundle, _ = trained
     network = bundle.network
@@ -120,6 +121,7 @@ def test_padding_and_neighbours_in_a_batch_do_not_change_an_answer(trained):
     same_answers(predicted(bundle), alone)
 
 
+@pytest.mark.slow
 def test_exports_of_a_model_with_context_answer_as_it_does(trained, tmp_path):
     import tensorflow as tf
 
@@ -154,6 +156,7 @@ def test_vectors_and_explanations_work_with_context(trained):
         assert np.abs(explanation.saliency).max() > 0
 
 
+@pytest.mark.slow
 def test_a_model_with_context_goes_on_with_it_on_other_texts(trained, tmp_path):
     task, encoder, folder, bundle, run = trained
     corpus = small_demo(task)
@@ -184,6 +187,7 @@ def _renamed(split, word, part):
     return dataclasses.replace(split, tokens=tokens)
 
 
+@pytest.mark.slow
 def test_new_words_of_a_model_whose_encoder_is_not_here_get_the_unknown_words_vector(trained, tmp_path):
     task, encoder, _, _, run = trained
     corpus = small_demo(task)
@@ -211,6 +215,7 @@ def test_context_is_refused_where_it_has_no_place(tmp_path):
         train(tmp_path / "other", context=str(tmp_path / "plain"))
 
 
+@pytest.mark.slow
 def test_texts_that_the_encoder_has_read_are_counted_and_told(tmp_path):
     corpus = small_demo()
     model = language_model()
@@ -231,6 +236,7 @@ def tables(tmp_path, monkeypatch):
     return [write_table(tmp_path / "presets", f"tiny_{dim}d", words=words, dim=dim) for dim in (7, 5)]
 
 
+@pytest.mark.slow
 def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path):
     from dense_lstm_zoo_runtime import Predictor
 
@@ -250,6 +256,7 @@ def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path
     same_answers([(answer.label, list(answer.probabilities.values())) for answer in answers], predicted(new_bundle))
 
 
+@pytest.mark.slow
 def test_an_encoder_over_the_models_own_fixed_vectors_has_no_second_table(tables, tmp_path):
     _, encoder_table = tables
     made_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)

@@ -189,6 +189,7 @@ def test_reading_a_table_gives_what_reading_its_vectors_from_a_file_gives(table,
         np.testing.assert_array_equal(ours.matrix, theirs.matrix)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_names_no_vectors_uses_none(table, tmp_path):
     from dense_lstm_zoo.search import trial
 

@@ -1,12 +1,9 @@
 import functools
-import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 
 import pytest
 
-from dense_lstm_zoo.tagging import demo as demo_tagging
 from dense_lstm_zoo.tagging.demo import demo_tagging_splits
 
 # Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
@@ -39,38 +36,6 @@ READINGS_OF_A_WORD = {
     "has": {"AUX", "VERB"},
     "will": {"AUX", "NOUN", "PROPN"},
 }
-READINGS_OF_A_SENTENCE = """
-The/DET city/NOUN guards/NOUN light/VERB the/DET lamp/NOUN ./PUNCT
-The/DET city/NOUN guards/VERB the/DET light/NOUN ./PUNCT
-The/DET patient/ADJ guards/NOUN watch/VERB us/PRON ./PUNCT
-The/DET patient/NOUN guards/VERB the/DET watch/NOUN ./PUNCT
-Clean/ADJ books/NOUN please/VERB her/PRON ./PUNCT
-Clean/VERB the/DET book/NOUN ./PUNCT
-The/DET film/NOUN is/AUX boring/ADJ ./PUNCT
-The/DET film/NOUN is/AUX boring/VERB the/DET king/NOUN ./PUNCT
-She/PRON hears/VERB that/DET young/ADJ nurse/NOUN ./PUNCT
-She/PRON hears/VERB that/SCONJ young/ADJ nurses/NOUN sleep/VERB ./PUNCT
-The/DET nurse/NOUN that/PRON she/PRON guards/VERB sleeps/VERB ./PUNCT
-Show/VERB her/PRON that/DET watch/NOUN ./PUNCT
-Show/VERB her/DET watch/NOUN to/ADP the/DET king/NOUN ./PUNCT
-Hurry/VERB to/ADP the/DET plant/NOUN ./PUNCT
-Hurry/VERB to/PART plant/VERB it/PRON ./PUNCT
-They/PRON wait/VERB outside/ADV ./PUNCT
-They/PRON wait/VERB outside/ADP the/DET city/NOUN plant/NOUN ./PUNCT
-The/DET judge/NOUN 's/AUX old/ADJ ./PUNCT
-The/DET judge/NOUN 's/PART old/ADJ friend/NOUN sleeps/VERB ./PUNCT
-They/PRON wait/VERB after/ADP the/DET city/NOUN show/NOUN ./PUNCT
-They/PRON wait/VERB after/SCONJ the/DET city/NOUN shows/VERB her/PRON that/DET light/NOUN ./PUNCT
-Will/PROPN follows/VERB the/DET pilot/NOUN ./PUNCT
-Will/AUX the/DET pilot/NOUN follow/VERB us/PRON ?/PUNCT
-Mark/PROPN books/VERB it/PRON ./PUNCT
-Mark/VERB the/DET book/NOUN ./PUNCT
-"""
-
-
-def digest(splits):
-    plain = {name: [split.tokens, split.tags] for name, split in splits.items()}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def tagged(name):
@@ -81,35 +46,6 @@ def tagged(name):
 @functools.cache
 def all_sentences():
     return [sentence for name in ("train", "dev", "test") for sentence in tagged(name)]
-
-
-def readings(table, tokens):
-    """Every row of tags that a table's grammar can derive for the tokens: all that fits is followed, nothing drawn."""
-
-    def is_written(word, place):
-        """Return True if a word is the token, which a first capital or the vowel behind "a" may have changed."""
-        token = tokens[place] if place < len(tokens) else None
-        return token == word or (place == 0 and token == word[0].upper() + word[1:]) or (token, word) == ("an", "a")
-
-    def after_part(part, number, start):
-        if isinstance(part, str):
-            word, _, tag = part.rpartition("/")
-            return {(start + 1, (tag,))} if is_written(word, start) else set()
-        symbol, mark, fixed = part
-        return set().union(*(after_symbol(symbol, n, start) for n in (fixed or ("sp" if mark else number))))
-
-    @functools.cache
-    def after_symbol(symbol, number, start):
-        """The (end, tags) of what the symbol can be from a place on."""
-        ends_of_symbol = set()
-        for template in table[symbol, number][1]:
-            ends = {(start, ())}
-            for part in template:
-                ends = {(e, tags + more) for middle, tags in ends for e, more in after_part(part, number, middle)}
-            ends_of_symbol |= ends
-        return ends_of_symbol
-
-    return {tags for end, tags in after_symbol("sentence", "s", 0) if end == len(tokens)}
 
 
 def most_frequent(counts):
@@ -196,35 +132,6 @@ def test_words_with_several_tags_have_each_of_them_often_and_are_nearly_half_of_
         assert min(tags_of[word].values()) >= 5, word
     ambiguous = sum(sum(counts.values()) for counts in tags_of.values() if len(counts) > 1)
     assert 0.4 < ambiguous / sum(sum(counts.values()) for counts in tags_of.values()) < 0.5
-
-
-def test_the_check_of_readings_finds_both_of_an_ambiguous_sentence():
-    table = {
-        ("sentence", "s"): ([], [["she/PRON", "saw/VERB", ("seen", "+", None)]]),
-        ("seen", "s"): ([], [["a/DET", "egg/NOUN"], ["her/DET", "duck/NOUN"], ["her/PRON", ("act", "", None)]]),
-        ("seen", "p"): ([], [["her/DET", "ducks/NOUN"]]),
-        ("act", "s"): ([], [["duck/VERB"]]),
-    }
-    assert readings(table, ["She", "saw", "her", "duck"]) == {
-        ("PRON", "VERB", "DET", "NOUN"),
-        ("PRON", "VERB", "PRON", "VERB"),
-    }
-    assert readings(table, ["She", "saw", "her", "ducks"]) == {("PRON", "VERB", "DET", "NOUN")}
-    assert readings(table, ["She", "saw", "an", "egg"]) == {("PRON", "VERB", "DET", "NOUN")}
-    assert readings(table, ["She", "saw", "her"]) == readings(table, ["She", "saw", "Her", "duck"]) == set()
-
-
-@pytest.mark.parametrize("sentence", READINGS_OF_A_SENTENCE.strip().splitlines())
-def test_the_grammar_reads_a_sentence_as_a_reader_does(sentence):
-    tokens, tags = zip(*(pair.split("/") for pair in sentence.split()), strict=True)
-    assert readings(demo_tagging._grammar().alternatives, list(tokens)) == {tags}
-
-
-def test_no_sentence_of_test_has_a_second_reading():
-    table = demo_tagging._grammar().alternatives
-    for sentence in tagged("test"):
-        words, tags = zip(*sentence, strict=True)
-        assert readings(table, list(words)) == {tags}, words
 
 
 def test_names_numbers_and_regular_forms_occur_that_train_has_not():

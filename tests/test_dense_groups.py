@@ -46,6 +46,7 @@ def test_groups_give_the_values_and_gradients_of_single_layers(shape, options, m
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6))
 
 
+@pytest.mark.slow
 def test_groups_keep_a_state_of_float64_and_a_float32_state_under_half_precision():
     shape = (5, 13, 3)
     expected, actual = (values_and_gradients(kernel, shape, 2, 4, {}, "float64") for kernel in ("portable", "compiled"))

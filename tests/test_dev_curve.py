@@ -36,6 +36,7 @@ def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path):
     assert train(tmp_path / "run", dev_every=2).dev_curve.equals(curved[0].dev_curve)
 
 
+@pytest.mark.slow
 def test_a_run_does_not_take_the_curve_of_one_that_it_overwrites(tmp_path):
     with interrupted(epoch=1, batch=4):
         train(tmp_path / "run", dev_every=2)

@@ -20,6 +20,7 @@ from tests import pages
 from tuning import command as results
 
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
+TRAINING = re.compile(r"\b(train|tune|run_protocol|fit|export)\(")
 # Caps that keep a quick run quick, whatever a page asks for.
 SIZES = {"num_dense_layers": 1, "num_layers": 1, "dense_units": 3, "top_units": 4, "units": 6, "embedding_dim": 8}
 PRESETS = pages.ROOT / "presets" / "dense_lstm_zoo_presets"
@@ -81,7 +82,13 @@ def quick(monkeypatch):
     monkeypatch.setattr(zoo, "build", lambda model, **options: build(model, **small(model, options)))
 
 
-@pytest.mark.parametrize("path", WITH_PYTHON, ids=pages.name)
+def page(path):
+    """The page as a case, slow if it trains or exports."""
+    trains = any(TRAINING.search(block.text) for block in pages.blocks(path, "python") if block.mark != "not run")
+    return pytest.param(path, marks=[pytest.mark.slow] if trains else [], id=pages.name(path))
+
+
+@pytest.mark.parametrize("path", [page(path) for path in WITH_PYTHON])
 def test_the_code_of_a_page_runs(path, workplace, quick, monkeypatch):
     namespace = {}
     for block in pages.blocks(path, "python"):

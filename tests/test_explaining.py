@@ -6,6 +6,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.models import registry
 from tests.bundle_harness import bundle, with_random_weights
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
@@ -14,9 +15,14 @@ MODELS = zoo.list_models(task="classification")
 TEXT = "The film was n't very GOOD !"
 
 
+def kernel(name):
+    """The argument that spares a model XLA's compiling, for all models but one."""
+    return {"kernel": "native"} if name != "dc_bilstm" and "kernel" in registry.entry(name).arguments else {}
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
-    trained = with_random_weights(bundle(name, num_frozen_words=0), seed=1, scale=0.7)
+    trained = with_random_weights(bundle(name, num_frozen_words=0, **kernel(name)), seed=1, scale=0.7)
     explanation = trained.explain(TEXT)
     (prediction,) = trained.predict([TEXT])
     assert (explanation.label, explanation.tokens) == (
@@ -52,7 +58,9 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     ],
 )
 def test_shares_are_of_words_by_layer(name, layers):
-    trained = with_random_weights(bundle(name, **({"num_heads": 2} if name == "dsa_bilstm" else {})), seed=1, scale=0.7)
+    trained = with_random_weights(
+        bundle(name, **kernel(name), **({"num_heads": 2} if name == "dsa_bilstm" else {})), seed=1, scale=0.7
+    )
     explanation = trained.explain(TEXT)
     assert explanation.layers == layers
     assert explanation.shares.shape == (7, len(layers))
@@ -61,6 +69,7 @@ def test_shares_are_of_words_by_layer(name, layers):
         assert np.ptp(explanation.shares, axis=0).min() > 1e-3
 
 
+@pytest.mark.slow
 def test_words_that_the_model_leaves_out_are_left_out_and_an_empty_text_has_one():
     assert bundle("bilstm", "drop").explain("a zzz film , zzz").tokens == ["film", ","]
     assert bundle("bilstm", "unk").explain("a zzz film").tokens == ["a", "zzz", "film"]
@@ -72,6 +81,7 @@ def test_words_that_the_model_leaves_out_are_left_out_and_an_empty_text_has_one(
         bundle("bilstm").explain(["a"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ending", "magic"), [("di_bilstm", "svg", b"<?xml"), ("lstm", "png", b"\x89PNG")])
 def test_an_explanation_can_be_drawn(name, ending, magic, tmp_path):
     pytest.importorskip("matplotlib")
@@ -80,6 +90,7 @@ def test_an_explanation_can_be_drawn(name, ending, magic, tmp_path):
     assert path.read_bytes().startswith(magic)
 
 
+@pytest.mark.slow
 def test_the_command_prints_words_by_layers(run, tmp_path, capsys):
     trained, folder = run
     assert main(["explain", str(folder), "the old film", "--output", str(tmp_path / "e.png")]) == 0

@@ -103,6 +103,7 @@ def exported(request, tmp_path_factory):
     return {name: (b, answer["results"][str(folders[name])], folders[name]) for name, b in bundles.items()}
 
 
+@pytest.mark.slow
 def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
     for name, (trained, served, _) in exported.items():
         expected = trained.predict(TEXTS)
@@ -122,6 +123,7 @@ def test_a_session_gets_the_same(exported):
         np.testing.assert_allclose(served["in_session"], served["probabilities"], atol=tolerance)
 
 
+@pytest.mark.slow
 def test_vectors_are_the_bundles(exported):
     for name, (trained, served, _) in exported.items():
         expected = trained.embed(TEXTS)
@@ -130,6 +132,7 @@ def test_vectors_are_the_bundles(exported):
         assert served["no_vectors"] == [0, expected.shape[1]]
 
 
+@pytest.mark.slow
 def test_explanations_are_the_bundles(exported):
     for name in ("di_bilstm", "dsa_bilstm", "cnn_mc", "characters", "half"):
         trained, served, _ = exported[name]
@@ -183,6 +186,7 @@ def test_the_ids_signature_is_the_model(exported):
         np.testing.assert_allclose(served["by_ids"], expected, atol=1e-2 if name == "half" else 1e-5)
 
 
+@pytest.mark.slow
 def test_every_op_is_core_or_listed_beside_the_model(exported):
     ops_of_file, ops_of_graph = {}, {}
     for name, (_, _, folder) in exported.items():
@@ -301,6 +305,7 @@ def test_every_weight_is_written_once_and_nothing_else(exported):
         assert written_sizes(folder) == weights, name
 
 
+@pytest.mark.slow
 def test_an_export_is_hardly_larger_than_its_weights(tmp_path):
     trained = bundle("dc_bilstm", vocab_size=20_000, num_frozen_words=15_000, embedding_dim=100)
     folder = trained.export(tmp_path / "1")
@@ -343,6 +348,7 @@ for kernel, size in (("native", 3), ("auto", 33)):
 """
 
 
+@pytest.mark.slow
 def test_odd_batches_of_odd_units_are_served_without_a_line_in_the_log(exported):
     folders = [exported[name][2] for name in ("dc_bilstm", "di_bilstm", "half")]
     loud = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}

@@ -47,6 +47,7 @@ def test_a_dropped_word_is_read_as_an_unknown_one(bundle):
     assert (bundle.probabilities([f"good {dropped}"]) != bundle.probabilities([f"good {never}"])).any()
 
 
+@pytest.mark.slow
 def test_an_export_keeps_the_words_asked_for(bundle, tmp_path):
     full, small = bundle.export(tmp_path / "full"), bundle.export(tmp_path / "small", max_words=10)
     sizes = [sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) for folder in (full, small)]
@@ -62,6 +63,7 @@ def test_a_wrong_number_is_refused_before_anything_is_written(bundle, tmp_path, 
     assert not (tmp_path / "export").exists()
 
 
+@pytest.mark.slow
 def test_a_tagger_loses_words_likewise(tmp_path):
     corpus = zoo.load_corpus("demo", task="tagging")
     bundle = zoo.train("bilstm_tagger", corpus, tmp_path / "run", units=4, embedding_dim=5, epochs=1)
@@ -71,6 +73,7 @@ def test_a_tagger_loses_words_likewise(tmp_path):
     assert fewer.predict([sentence])[0].tags == bundle.predict([sentence])[0].tags
 
 
+@pytest.mark.slow
 def test_a_tagger_keeps_its_transitions(tmp_path):
     corpus = zoo.load_corpus("demo", task="tagging")
     sizes = {"units": 4, "embedding_dim": 5, "num_layers": 1, "epochs": 1, "crf": True, "progress": False}
@@ -85,6 +88,7 @@ def test_a_tagger_keeps_its_transitions(tmp_path):
         np.testing.assert_allclose(ours.probabilities, theirs.probabilities, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_calibrated_classifier_stays_calibrated(bundle, tmp_path):
     calibrated = with_words(bundle, 403)
     calibrated.metrics["temperature"] = 2.5

@@ -74,6 +74,7 @@ def trained(tmp_path_factory):
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", MODELS)
 def test_frozen_weights_stay_as_they_are_bit_for_bit(task, trained, tmp_path):
     options = FINE_TUNING[task]
@@ -105,6 +106,7 @@ def test_after_unfreezing_everything_is_trained_and_the_record_says_so(uninterru
     assert uninterrupted.config["training"]["init_from"]["unfreeze_after"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epoch", [1, 2, 3])
 def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, uninterrupted, trained, tmp_path):
     with interrupted(epoch=epoch, batch=2):
@@ -134,6 +136,7 @@ def test_patience_waits_for_the_unfreezing(tmp_path):
         checkpoint.progress = Progress([])
 
 
+@pytest.mark.slow
 def test_a_bundle_carries_the_hashes_of_all_texts_it_learnt_from_and_says_where_it_comes_from(
     uninterrupted, trained, tmp_path
 ):

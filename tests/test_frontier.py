@@ -21,6 +21,7 @@ def rows_of(tmp_path, monkeypatch, *arguments):
     return pd.read_csv(path, keep_default_na=False)
 
 
+@pytest.mark.slow
 def test_peers_are_trained_saved_and_served_in_fresh_processes(tmp_path, monkeypatch, capsys):
     names = ("tf-idf + logistic regression", "NB-SVM")
     rows = rows_of(tmp_path, monkeypatch, "--datasets", "demo", "--peers", *names)
@@ -76,6 +77,7 @@ def test_presets_are_found_by_their_corpus():
     assert frontier.presets_of("demo") == []
 
 
+@pytest.mark.slow
 def test_a_presets_dev_accuracy_is_the_one_it_was_chosen_by(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(frontier.tables.ROOT / "presets" / "dense_lstm_zoo_presets"))
     # The preset of CR was chosen on dev texts of another seed: those of the frontier were among its training texts.

@@ -50,6 +50,7 @@ def uninterrupted(source, tmp_path_factory):
     return train(folder, init_from=source, callbacks=[watch], **OPTIONS), watch.layers
 
 
+@pytest.mark.slow
 def test_each_epoch_trains_one_more_layer_from_the_top_down(uninterrupted):
     bundle, changed = uninterrupted
     assert changed == [["logits"], ["logits", "bilstm_1"], list(LAYERS), list(LAYERS)]
@@ -66,6 +67,7 @@ def test_the_card_says_how_the_layers_were_trained(uninterrupted, tmp_path):
     assert "--layer-decay 2.6" in card
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epoch", [1, 2])
 def test_an_interrupted_run_ends_with_the_same_weights(epoch, uninterrupted, source, tmp_path):
     with interrupted(epoch=epoch, batch=2):
@@ -108,6 +110,7 @@ def test_a_layer_that_joins_takes_a_first_step_of_its_own_rate():
     assert [steps[0, 2], steps[8, 1], steps[16, 0]] == pytest.approx([0.01] * 3, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_short_epochs_do_not_make_tensorflow_warn_of_retracing(caplog):
     names = ("embedding", *(f"encoder_{depth}" for depth in range(9)), "logits")
     model = keras.Sequential([keras.Input((1,)), *(keras.layers.Dense(1, name=name) for name in names)])
@@ -138,6 +141,7 @@ def test_options_that_contradict_each_other_are_refused_before_any_work(options,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "model", "arguments", "top"),
     [

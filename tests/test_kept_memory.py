@@ -7,6 +7,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import kept_memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", "tagging"])
 def test_the_first_texts_keep_what_belongs_to_them(task):
     corpus = zoo.load_corpus("demo", task)

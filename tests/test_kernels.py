@@ -141,6 +141,7 @@ def test_half_precision_keeps_a_float32_state_in_every_kernel(kernel, dtype):
     )
 
 
+@pytest.mark.slow
 def test_changing_shapes_trace_and_compile_a_bounded_number_of_times():
     layer = layers.BiLSTM(3, kernel="compiled")
     run = tf.function(lambda x, n: layer(x, lengths=n, training=True), reduce_retracing=True)

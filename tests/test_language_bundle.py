@@ -118,6 +118,7 @@ def test_sentences_have_the_ids_that_training_gives_lines(lines):
         assert row == [words.eos, *by_training]
 
 
+@pytest.mark.slow
 def test_models_of_several_widths_are_scored_in_one_process(trained, tmp_path):
     # Programs shared by all widths tell no width: what a loop carries has to know its own.
     for units in (3, 7):
@@ -146,6 +147,7 @@ def test_the_likeliest_continuation_carries_the_state_as_reading_everything_anew
         assert continuation.log_probability == pytest.approx(log_p_by_hand(bundle, ids)[start - 1 :].sum(), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_draws_follow_seed_temperature_and_the_models_probabilities(trained):
     bundle, _ = trained
     texts = {bundle.generate("the", 12, seed=seed).text for seed in range(6)}

@@ -111,6 +111,7 @@ def test_a_model_of_its_own_name_goes_on_with_all_its_weights(folder, tmp_path):
         assert our.probabilities == pytest.approx(their.probabilities)
 
 
+@pytest.mark.slow
 def test_it_is_trained_from_the_top_down_and_loads_again(folder, tmp_path):
     options = {"init_from": folder, "unfreeze": "gradual", "layer_decay": 2.6, "progress": False}
     with pytest.raises(ValueError, match=r"takes this model 4 epochs; received epochs=3"):

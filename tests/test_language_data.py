@@ -226,6 +226,7 @@ def test_text_and_words_that_give_no_ids_are_refused():
         LanguageVocabulary(("b", "<eos>", "<unk>", "b"))
 
 
+@pytest.mark.slow
 def test_a_large_file_is_encoded_in_little_more_memory_than_its_ids(tmp_path):
     generator = random.Random(0)
     words = ["<eos>", "<unk>", *("w" + "x" * generator.randint(5, 20) + str(i) for i in range(500))]

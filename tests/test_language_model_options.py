@@ -169,6 +169,7 @@ def test_weight_decay_takes_its_share_of_every_weight_beside_the_gradients_step(
         np.testing.assert_allclose(p.numpy() - d.numpy(), 0.1 * 0.2 * b, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype"), [*((name, None) for name in MODELS), ("dense_lstm_lm", "mixed_bfloat16")])
 def test_all_options_at_once_train_save_load_and_train_on(name, dtype, tmp_path):
     model, ids = tiny(name, dtype=dtype, **EVERYTHING), text()

@@ -64,6 +64,7 @@ def test_windows_with_carried_state_give_what_the_whole_text_gives_and_rows_stay
         )
 
 
+@pytest.mark.slow
 def test_evaluate_gives_the_perplexity_of_the_whole_text():
     model, ids = tiny("dense_lstm_lm"), text()
     history = model.fit(windows(ids, 5), validation_data=windows(ids, 10), epochs=2, verbose=0, shuffle=False).history
@@ -95,6 +96,7 @@ def test_a_row_starts_from_zeros_where_it_is_first_and_only_there():
     assert np.abs(logits[0] - model(ids[:1, 5:10])[0]).max() > 1e-5
 
 
+@pytest.mark.slow
 def test_a_second_batch_size_is_fitted_and_evaluated_in_one_process():
     model = tiny("dense_lstm_lm")
     for rows in (3, 2, 3, 4):
@@ -232,6 +234,7 @@ def test_a_residual_model_needs_words_as_wide_as_its_layers():
         tiny("residual_lstm_lm", embedding_dim=5)
 
 
+@pytest.mark.slow
 def test_on_the_demo_corpus_a_dense_lstm_beats_a_5_gram():
     splits = demo_language_splits()
     words = LanguageVocabulary.from_text(splits["train"])

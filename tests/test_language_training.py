@@ -38,6 +38,7 @@ def run_dir(text_files):
     return text_files / "run"
 
 
+@pytest.mark.slow
 def test_text_files_train_the_weights_that_the_same_lines_in_memory_do(run_dir, tmp_path):
     from_memory = train(tmp_path / "run", epochs=2)
     for ours, theirs in zip(zoo.load(run_dir).network.get_weights(), from_memory.network.get_weights(), strict=True):
@@ -51,6 +52,7 @@ def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
     assert (training["num_steps"], training["batch_size"], training["decay_after"]) == (12, 5, 2)
 
 
+@pytest.mark.slow
 def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path):
     settings = {"average": 0.9, "softmax": "tied", "weight_dropout": 0.3, "optimizer": "adam", "learning_rate": 0.01}
     uninterrupted = train(tmp_path / "whole", **settings)
@@ -109,6 +111,7 @@ def test_classifiers_refuse_running_text_and_its_options(tmp_path):
         zoo.run_protocol("dense_lstm_lm", small_demo("language_model"), tmp_path / "run", folds=3)
 
 
+@pytest.mark.slow
 def test_several_seeds_have_a_mean_perplexity(tmp_path):
     settings = {
         "epochs": 1,
@@ -125,6 +128,7 @@ def test_several_seeds_have_a_mean_perplexity(tmp_path):
     assert f"test perplexity {np.mean(perplexities):.2f} ± {np.std(perplexities, ddof=1):.2f} (stand" in str(result)
 
 
+@pytest.mark.slow
 def test_the_command_line_scores_continues_and_evaluates(run_dir, text_files, capsys, tmp_path):
     bundle = zoo.load(run_dir)
     texts = ["the king reigns .", ""]
@@ -183,6 +187,7 @@ def test_a_file_that_cannot_be_trained_on_is_one_plain_line(tmp_path, capsys, co
     assert [f.name for f in tmp_path.iterdir()] == ["train.txt"]
 
 
+@pytest.mark.slow
 def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
     line = "the cat sat on the mat " * 16_667
     corpus = LanguageCorpus("long", [line], ["the cat sat"], None)

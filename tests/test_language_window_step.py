@@ -274,6 +274,7 @@ def test_a_step_on_a_sample_changes_the_rows_of_its_words_and_no_others(name, op
     assert len(words) <= len(changed) <= len(words) + 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [*SAMPLED, {**SAMPLED[0], "optimizer": "adam", "learning_rate": 0.01}], ids=str)
 def test_a_model_trained_on_samples_is_scored_on_all_words_and_saved_as_it_is(options, tmp_path):
     ids = np.minimum(np.random.default_rng(0).geometric(0.2, (3, 31)) - 1, WORDS - 1).astype(np.int32)
@@ -296,6 +297,7 @@ def frequent_words_text(last, batch=20, steps=150):
     return (WORDS - 1 - ids if last else ids).astype(np.int32)
 
 
+@pytest.mark.slow
 def test_words_whose_ids_are_not_ranks_are_learnt_from_samples_once_they_are_ranked():
     ids = frequent_words_text(last=True)
     entropy = -np.bincount(ids.ravel()) / ids.size @ np.log(np.bincount(ids.ravel()) / ids.size)

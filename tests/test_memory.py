@@ -40,6 +40,7 @@ def differentiate(name):
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("gated_skip_tagger", "highway_tagger")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dc_bilstm", *SLOW])
 def test_a_model_that_was_differentiated_is_freed(name):
     differentiate(name)  # the first one makes the programs that all share

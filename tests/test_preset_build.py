@@ -27,6 +27,7 @@ def table(tmp_path, monkeypatch):
     return write_table(tmp_path / "presets", name="zoo_tiny", words=WORDS)
 
 
+@pytest.mark.slow
 def test_a_corpus_without_test_texts_is_scored_on_a_fold_that_the_card_names(tmp_path, table, monkeypatch):
     models, demo = tmp_path / "presets" / "models", zoo.load_corpus("demo", "classification")
     reviews = dataclasses.replace(demo, name="cr", train=demo.dev, dev=None, test=None)
@@ -42,6 +43,7 @@ def test_a_corpus_without_test_texts_is_scored_on_a_fold_that_the_card_names(tmp
     assert entry["protocol"] == "50 texts, seed 1, fold 1 of 10"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, name, monkeypatch):
     models = tmp_path / "presets" / "models"
@@ -74,6 +76,7 @@ def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, n
     assert trained == [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
 
 
+@pytest.mark.slow
 def test_speeds_measured_in_one_session_are_written_and_no_weights_are(tmp_path, table, monkeypatch):
     models = tmp_path / "presets" / "models"
     monkeypatch.setattr(latency, "time_calls", lambda *_: {"p50_ms": 9.0, "p99_ms": 9.0, "texts_per_s": 9.0})
@@ -97,6 +100,7 @@ def test_speeds_measured_in_one_session_are_written_and_no_weights_are(tmp_path,
     assert before == [file.stat().st_mtime_ns for file in heavy]
 
 
+@pytest.mark.slow
 def test_a_text_encoder_is_made_of_a_language_model_in_each_direction(tmp_path, table):
     settings = {"num_layers": 1, "units": 3, "vectors": "zoo_tiny", "trainable_embeddings": False, "epochs": 1}
     plans = {"tiny_lm": build.Plan("dense_lstm_lm", "demo", {**settings, "max_words": 30})}

@@ -24,6 +24,7 @@ def folds(tmp_path_factory):
     return run(folder, folds=3), folder
 
 
+@pytest.mark.slow
 def test_folds_test_every_training_text_once_and_the_corpus_own_test_set_never(folds):
     result, folder = folds
     assert sorted(p.name for p in folder.iterdir()) == [
@@ -44,6 +45,7 @@ def test_folds_test_every_training_text_once_and_the_corpus_own_test_set_never(f
     assert f"test accuracy {result.mean:.4f} ± {result.std:.4f}" in (folder / "summary.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds, tmp_path, monkeypatch):
     result, folder = folds
     trained = []
@@ -64,6 +66,7 @@ def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds,
     assert "4 runs" in (folder / "summary.txt").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_result(folds, tmp_path):
     result, _ = folds
     with interrupted(epoch=1, batch=1):
@@ -75,6 +78,7 @@ def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_resul
     pd.testing.assert_frame_equal(resumed.runs[columns], result.runs[columns], check_exact=True)
 
 
+@pytest.mark.slow
 def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_path, monkeypatch):
     models = []
 
@@ -138,6 +142,7 @@ def test_the_folder_of_a_bundle_is_refused(tmp_path):
         run(tmp_path / "run", seeds=2)
 
 
+@pytest.mark.slow
 def test_a_fold_that_diverged_is_not_counted(tmp_path):
     run(tmp_path / "run", epochs=1)
     bundle = zoo.load(tmp_path / "run" / "seed1")
@@ -147,6 +152,7 @@ def test_a_fold_that_diverged_is_not_counted(tmp_path):
         run(tmp_path / "run", epochs=1)
 
 
+@pytest.mark.slow
 def test_the_command_line_runs_a_protocol(tmp_path, capsys):
     from dense_lstm_zoo.cli import main
 

@@ -41,6 +41,7 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(uninterrupted
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_training(
     uninterrupted, tmp_path, monkeypatch
 ):
@@ -56,6 +57,7 @@ def test_a_run_interrupted_after_its_last_epoch_writes_its_bundle_without_traini
     assert same_weights(bundle, uninterrupted)
 
 
+@pytest.mark.slow
 def test_patience_counts_on_over_an_interruption(tmp_path):
     settings = {"epochs": 9, "patience": 2, "learning_rate": 1e-9}  # dev accuracy never changes: best is epoch 1
     with interrupted(epoch=2, batch=1):
@@ -70,6 +72,7 @@ def interrupted_state(folder):
     return folder.with_name(folder.name + ".unfinished")
 
 
+@pytest.mark.slow
 def test_other_settings_or_data_are_refused_by_name_and_dropped_only_when_asked(tmp_path):
     state = interrupted_state(tmp_path / "run")
     with pytest.raises(
@@ -112,6 +115,7 @@ def test_a_loss_that_is_no_number_stops_with_batch_and_cause_and_keeps_the_best_
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeypatch, capsys):
     from dense_lstm_zoo.classification.batches import TrainingBatches
 
@@ -145,6 +149,7 @@ def test_float16_is_named_as_the_cause(tmp_path):
         callback.on_epoch_end(0, {"val_loss": math.nan})
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_previous_bundle_and_checkpoint_whole(tmp_path):
     with mounted(tmp_path / "disk", "tmpfs", "2m") as disk:
         bundle = train(disk / "run", epochs=1)

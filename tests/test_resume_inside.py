@@ -76,6 +76,7 @@ def assert_equal(ours, theirs):
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", RUNS)
 def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(uninterrupted, tmp_path, capsys, task):
     expected, numbers = uninterrupted(task)
@@ -92,6 +93,7 @@ def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(uninterrupted, tmp_
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_again_and_again_ends_the_same(uninterrupted, tmp_path):
     expected, _ = uninterrupted("classification")
     for stop in ((0, 2), (0, 5)):
@@ -109,6 +111,7 @@ def test_seconds_count_both_parts_of_an_epoch_but_not_the_time_between():
     assert 7000 <= row["seconds"] < 7060
 
 
+@pytest.mark.slow
 def test_a_log_tells_once_a_minute_how_far_an_epoch_is(tmp_path, capsys, monkeypatch):
     train(tmp_path / "short", "classification", progress=True, **RUNS["classification"])
     assert "batches" not in capsys.readouterr().err  # its epochs take less than a minute
@@ -142,6 +145,7 @@ def test_a_time_that_is_not_above_0_is_refused(tmp_path):
         train(tmp_path / "run", checkpoint_minutes=0)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_inside_an_epoch_loses_nothing(uninterrupted, tmp_path):
     class Fill(Batches):
         """Fills the disk before a batch is saved."""

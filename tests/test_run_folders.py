@@ -26,6 +26,7 @@ def model():
     return small_model()
 
 
+@pytest.mark.slow
 def test_a_run_on_a_volume_goes_on_within_it_and_ends_there(tmp_path):
     with mounted(tmp_path / "run", "bind") as path:
         with interrupted(epoch=1, batch=1):
@@ -143,6 +144,7 @@ def test_kill_9_while_an_epoch_is_written_leaves_a_part_that_the_next_start_remo
     assert names(tmp_path) == ["run"]
 
 
+@pytest.mark.slow
 def test_a_run_through_a_link_writes_its_target(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     with interrupted(epoch=1, batch=0):

@@ -67,6 +67,7 @@ def fences(text, language):
     return [t.content for t in MarkdownIt("commonmark").parse(text) if t.type == "fence" and t.info == language]
 
 
+@pytest.mark.slow
 def test_every_warm_up_request_is_answered_and_every_signature_that_may_be_batched_has_some(exports):
     for name, (_, folder, session) in exports.items():
         sizes = {}
@@ -262,6 +263,7 @@ def ask_from_many_threads(trained, session):
                 np.testing.assert_allclose(outputs[key], value, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_session_answers_many_threads_as_the_bundle_does(exports):
     for trained, _, session in exports.values():
         ask_from_many_threads(trained, session)

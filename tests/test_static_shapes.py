@@ -91,6 +91,7 @@ def test_every_layer_that_runs_a_loop_is_tried():
     assert set(RECURRENT) == loops - {"TextEncoderStates"}  # it runs the loops of RecurrentStack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "make_model"), [("DenseBiLSTM", functional), ("SkipBiLSTM", NotYetBuilt)])
 def test_stock_layers_work_behind_a_layer_of_any_width(name, make_model, other_widths):
     check(make_model, RECURRENT[name](3))

@@ -29,6 +29,7 @@ class Kill(keras.callbacks.Callback):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_terminated_in_its_first_epoch_resumes_from_there(tmp_path, ends, capsys):
     split = zoo.Split(["good film", "bad film"] * 20, [1, 0] * 20)
     corpus = zoo.Corpus("tiny", ("neg", "pos"), split, split, None)

@@ -183,6 +183,7 @@ def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path,
     assert "must end in .png, .svg or .pdf" in output_of(capsys, "gates", folder, "a", "--output", "g.txt")[2]
 
 
+@pytest.mark.slow
 def test_rare_tags_become_one_and_are_always_wrong(tmp_path):
     corpus = small_demo("tagging")
     bundle = train(tmp_path / "run", dataset=corpus, min_tag_count=200, epochs=1)

@@ -10,6 +10,7 @@ from tests.cli_harness import output_of
 from tests.training_harness import small_demo
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(tmp_path, capsys):
     corpus = small_demo("tagging")
     for part in ("train", "dev", "test"):

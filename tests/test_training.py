@@ -148,6 +148,7 @@ def test_a_user_trains_on_a_table_of_their_own(tmp_path):
     assert bundle.metrics["dev_texts"] == 3
 
 
+@pytest.mark.slow
 def test_on_the_demo_corpus_a_bilstm_learns_what_a_bag_of_words_cannot(tmp_path):
     from benchmarks.demo import bag_of_words_accuracy
 

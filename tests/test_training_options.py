@@ -42,6 +42,7 @@ def every(tmp_path_factory):
     return train(folder, epochs=2, **ALL), folder
 
 
+@pytest.mark.slow
 def test_a_run_without_the_options_has_no_trace_of_them(plain):
     assert not set(ALL) & (set(plain.config["training"]) | set(plain.config["text"]))
     assert "temperature" not in plain.metrics
@@ -49,6 +50,7 @@ def test_a_run_without_the_options_has_no_trace_of_them(plain):
     assert plain.temperature is None
 
 
+@pytest.mark.slow
 def test_a_run_with_all_options_records_them_and_loads_as_it_was(every):
     trained, folder = every
     training = json.loads((folder / "config.json").read_text())["training"]
@@ -65,6 +67,7 @@ def test_a_run_with_all_options_records_them_and_loads_as_it_was(every):
     assert again.temperature == trained.temperature
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_with_all_options_ends_with_the_same_weights(every, tmp_path):
     with interrupted(epoch=1, batch=2):
         train(tmp_path / "run", epochs=2, **ALL)
@@ -86,6 +89,7 @@ def test_balanced_weights_are_scikit_learns_and_named_ones_are_taken():
     assert class_weights({2: 3}, stars) == {0: 1.0, 1: 3.0}
 
 
+@pytest.mark.slow
 def test_a_weight_multiplies_the_training_loss_of_its_texts_and_nothing_else(tmp_path, plain):
     rate = {"learning_rate": 1e-12, "epochs": 1, "dropout": 0.0, "embedding_dropout": 0.0, "l2": 0.0}
     labels = small_demo().label_names
@@ -177,6 +181,7 @@ def test_the_monitored_loss_is_that_of_dev_without_the_penalty_on_weights(tmp_pa
     assert result.history["val_loss"].tolist() == pytest.approx([result.metrics["dev_loss"]], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers(tmp_path):
     weights = {"positive": np.float32(2), "negative": np.int64(1)}
     sizes = {"epochs": np.int64(1), "units": np.int32(3), "dropout": np.float32(0.25), "l2": np.float64(0.5)}
@@ -190,6 +195,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert zoo.build("bilstm", vocab_size=np.int64(9), num_classes=np.int16(2)).count_params() > 0
 
 
+@pytest.mark.slow
 def test_a_callback_that_stops_training_ends_the_run(tmp_path):
     class Stop(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -219,6 +225,7 @@ def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path)
     assert zoo.load(tmp_path / "run").history["f1"].isna().tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_longer_texts_are_cut_the_same_way_everywhere(tmp_path, capsys):
     corpus = small_demo()
     truncating = train(tmp_path / "run", epochs=1, max_tokens=4, progress=True)
@@ -286,6 +293,7 @@ def test_the_temperature_is_scipys_minimum():
     assert fit_temperature(np.array([[2.0, 0.0]] * 3), np.array([1, 1, 1])) == pytest.approx(20)  # all is
 
 
+@pytest.mark.slow
 def test_calibration_keeps_the_labels_and_changes_every_probability_alike(plain, tmp_path):
     plain.save(tmp_path / "copy")
     trained, corpus = zoo.load(tmp_path / "copy"), small_demo()

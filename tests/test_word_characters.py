@@ -74,6 +74,7 @@ def zoo_model(inputs, outputs):
     return keras.Model(inputs, outputs)
 
 
+@pytest.mark.slow
 def test_a_trained_classifier_with_characters_loads_the_same(tmp_path):
     bundle = training_harness.train(tmp_path / "run", epochs=2, **FEW)
     chars = bundle.vocabulary.chars
@@ -86,6 +87,7 @@ def test_a_trained_classifier_with_characters_loads_the_same(tmp_path):
     assert all(np.abs(a - b).max() > 0 for a, b in zip(fresh, trained, strict=True))
 
 
+@pytest.mark.slow
 def test_a_trained_tagger_with_a_convolution_over_characters_loads_and_serves_the_same(tmp_path):
     bundle = training_harness.train_tagger(tmp_path / "run", epochs=1, char_filters=4)
     assert bundle.vocabulary.whole_words
