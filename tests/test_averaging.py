@@ -93,6 +93,7 @@ def test_a_training_that_stops_early_ends_with_the_average():
     assert not same(model.get_weights(), recorder.steps[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False])
 def test_a_run_goes_on_from_an_epochs_state_to_the_same_average(first):
     uninterrupted, part = Recorder(), Recorder()

@@ -108,6 +108,7 @@ def test_the_option_is_negative_on_the_command_line(capsys):
     assert "--no-baseline" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_repeated_texts_a_small_dev_set_and_labels_never_predicted_are_warned_of(tmp_path, capsys):
     corpus = small_demo()
     test = Split(corpus.test.texts[:58] + corpus.train.texts[:12], corpus.test.labels[:58] + corpus.train.labels[:12])

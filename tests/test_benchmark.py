@@ -92,6 +92,7 @@ def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkey
         next(GROUPS["language_model"](settings))
 
 
+@pytest.mark.slow
 def test_training_takes_one_untimed_step_and_those_it_is_asked_for():
     side = peers.OurSide(SMALL)
     assert side.train(BATCH, TIME, steps=3) > 0
@@ -298,6 +299,7 @@ def test_sides_that_disagree_are_not_compared(tmp_path):
             rows.max_difference({"ours": Fake(1.0), "keras": Fake(value)}, "logits")
 
 
+@pytest.mark.slow
 def test_a_worker_tells_of_errors_and_of_its_death():
     with Worker("tensorflow") as worker:
         assert list(worker.versions) == ["tensorflow"]

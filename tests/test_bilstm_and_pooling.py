@@ -74,6 +74,7 @@ def test_each_direction_and_layer_starts_with_weights_of_its_own():
     assert all(b.tolist() == [0] * 4 + [1] * 4 + [0] * 8 for b in biases)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_remat_runs_each_layer_again_in_the_backward_pass():
     loops = {}

@@ -93,6 +93,7 @@ def test_the_command_on_a_card_trains_the_same_again(tmp_path, monkeypatch, tabl
     assert zoo.load("runs/mine").fingerprint() == first.fingerprint()
 
 
+@pytest.mark.slow
 def test_the_command_on_the_card_of_a_run_on_files_names_all_of_them_and_how_they_are_written(
     tmp_path, monkeypatch, table
 ):

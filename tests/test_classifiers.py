@@ -152,6 +152,7 @@ def test_remat_changes_neither_values_nor_training():
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_seeded_training_repeats_exactly():
     def weights():
         keras.utils.set_random_seed(11)

@@ -90,6 +90,7 @@ def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
     assert output_of(capsys, "evaluate", run_dir, "--test-file", table)[:2] == (0, out)
 
 
+@pytest.mark.slow
 def test_evaluate_wants_one_file_of_one_label_and_tells_its_format_by_its_name(run_dir, tmp_path, capsys):
     praise = zoo.load(run_dir).evaluate(zoo.Split(["it was great, really"], [1]))
     score = f"accuracy {praise['accuracy']:.4f}, macro F1 {praise['macro_f1']:.4f}"
@@ -143,6 +144,7 @@ def test_an_empty_name_of_a_file_is_refused_and_is_not_a_standard_stream(run_dir
     assert "empty" in err or "must end in .png" in err
 
 
+@pytest.mark.slow
 def test_export_writes_a_saved_model(run_dir, tmp_path, capsys, monkeypatch):
     status, out, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert (status, out.strip(), err) == (0, str(tmp_path / "exports" / "1"), "")
@@ -258,6 +260,7 @@ def test_help_shows_an_example_for_every_command(capsys):
         assert "Example: dense-lstm-zoo " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_error(run_dir):
     command = f'yes "it was great" | head -20000 | {sys.executable} -m dense_lstm_zoo predict {run_dir} | head -1'
     run = subprocess.run(

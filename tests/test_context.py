@@ -145,6 +145,7 @@ def test_exports_of_a_model_with_context_answer_as_it_does(trained, tmp_path):
         same_answers(list(zip(labels, outputs["probabilities"].numpy(), strict=True)), expected)
 
 
+@pytest.mark.slow
 def test_vectors_and_explanations_work_with_context(trained):
     task, _, _, bundle, _ = trained
     tokens = bundle.embed_tokens(TEXTS[:1])[0]
@@ -200,6 +201,7 @@ def test_new_words_of_a_model_whose_encoder_is_not_here_get_the_unknown_words_ve
     np.testing.assert_array_equal(matrix[place], encoder.vectors[encoder.words.index("<unk>")])
 
 
+@pytest.mark.slow
 def test_context_is_refused_where_it_has_no_place(tmp_path):
     model = language_model()
     model.save(tmp_path / "lm")

@@ -27,6 +27,7 @@ def order(batches):
     return [int(row[row > 0][-1]) - 10 for batch in batches for row in batch[0]]
 
 
+@pytest.mark.slow
 def test_fit_on_a_text_dataset_learns_exactly_what_train_learns(run):
     bundle, _ = run
     demo = small_demo()

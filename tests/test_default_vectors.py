@@ -55,6 +55,7 @@ def test_installed_vectors_and_their_recipe_are_the_default(corpus, table, tmp_p
     np.testing.assert_array_equal(_vectors(bundle), table.vectors(words))  # fixed: training has not moved them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "arguments", "recipe"),
     [
@@ -67,6 +68,7 @@ def test_other_papers_models_start_from_recipes_of_their_own(model, arguments, r
     assert (training["vectors"], training["recipe"]) == ("zoo_600d", recipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "recipe", "vectors"),
     [
@@ -154,6 +156,7 @@ def test_texts_without_spaces_are_warned_of(tmp_path):
     prepare(request.check("bilstm", tmp_path / "run", {"units": 2}), _corpus(("好看", "很 差", "电影")), progress=False)
 
 
+@pytest.mark.slow
 def test_a_file_of_the_table_s_name_wins(corpus, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "zoo_600d").write_text("good 1 2\nbad 2 1\nfilm 0 1\n")
@@ -162,6 +165,7 @@ def test_a_file_of_the_table_s_name_wins(corpus, table, tmp_path, monkeypatch):
     assert "vectors_sha256" not in bundle.config["training"]
 
 
+@pytest.mark.slow
 def test_without_the_presets_a_line_says_what_that_costs(corpus, tmp_path, capsys):
     bundle = zoo.train("bilstm", corpus, tmp_path / "run", units=3, epochs=1)
     assert bundle.config["training"]["vectors"] is None

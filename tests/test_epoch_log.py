@@ -41,6 +41,7 @@ def test_each_epoch_has_an_aligned_line_with_its_scores_and_a_star_if_it_is_the_
     assert lines[-1].endswith(" 0.0 s")
 
 
+@pytest.mark.slow
 def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, capsys):
     with interrupted(epoch=1, batch=2):
         train(tmp_path / "run", progress=True)
@@ -86,6 +87,7 @@ def test_durations_are_shown_in_their_units(seconds, text):
     assert duration(seconds) == text
 
 
+@pytest.mark.slow
 def test_a_run_whose_time_is_over_ends_with_the_batch_and_saves_its_best_epoch(tmp_path, capsys):
     bundle = train(tmp_path / "run", progress=True, epochs=50, minutes=1e-4)
     assert len(bundle.history) == 1
@@ -95,6 +97,7 @@ def test_a_run_whose_time_is_over_ends_with_the_batch_and_saves_its_best_epoch(t
     assert "minutes" not in bundle.config["training"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_path, monkeypatch):
     with interrupted(epoch=1, batch=2):
         train(tmp_path / "run", minutes=60)

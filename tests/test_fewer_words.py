@@ -100,6 +100,7 @@ def test_a_calibrated_classifier_stays_calibrated(bundle, tmp_path):
     np.testing.assert_allclose(served["probabilities"], calibrated.probabilities(["good film"]), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_language_model_keeps_its_words(tmp_path):
     corpus = zoo.load_corpus("demo", task="language_model")
     sizes = {"num_layers": 1, "units": 4, "embedding_dim": 4, "epochs": 1, "progress": False}

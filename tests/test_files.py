@@ -412,6 +412,7 @@ def test_the_home_folder_is_meant_by_a_tilde_where_bundles_are_named(home, capsy
     assert names(home) == ["export", "tagger", "x.jsonl"]
 
 
+@pytest.mark.slow
 def test_the_home_folder_is_meant_by_a_tilde_where_runs_are_named(home, capsys):
     (home / "x.csv").write_text("text,label\ngood,yes\nbad,no\n" * 9)
     sizes = {"units": 2, "embedding_dim": 3, "epochs": 1, "progress": False}

@@ -91,6 +91,7 @@ def test_many_texts_are_traced(saved_bundle, bundles, capsys, tmp_path):
     assert not few_texts.are_few(["word " * 1000])
 
 
+@pytest.mark.slow
 def test_a_bundle_loads_compiled_unless_told_otherwise_and_predicts_the_same_to_the_bit(saved_bundle):
     compiled, bare = zoo.load(saved_bundle("dc_bilstm")), zoo.load(saved_bundle("dc_bilstm"), compile=False)
     assert compiled.model.optimizer.built

@@ -21,6 +21,7 @@ def test_the_graphs_of_many_models_are_not_taken_for_one_that_is_traced_again(ca
     assert not caplog.records
 
 
+@pytest.mark.slow
 def test_a_bundle_that_has_answered_can_be_copied_and_pickled():
     for name, answer in (("bilstm", "predict"), ("bilstm_tagger", "predict"), ("dense_lstm_lm", "score")):
         bundle_in_use = bundle(name)

@@ -168,6 +168,7 @@ def test_commands_push_and_take_addresses(hub, pushed, capsys, monkeypatch):
     assert err.splitlines()[-1].startswith("error: hf://owner/none does not exist on the hub")
 
 
+@pytest.mark.slow
 def test_a_trained_bundle_goes_to_the_hub_and_back_with_all_that_it_knows(hub, tmp_path):
     sizes = {"units": 2, "embedding_dim": 3, "epochs": 1, "dev_every": 4, "progress": False}
     trained = zoo.train("lstm", "demo", tmp_path / "run", **sizes)

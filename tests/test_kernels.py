@@ -167,6 +167,7 @@ def test_changing_shapes_trace_and_compile_a_bounded_number_of_times():
     assert {b for _, b in shapes} == {1, 4, 8, 20, 40, 104, 200}
 
 
+@pytest.mark.slow
 def test_a_gradient_of_a_prediction_is_right_too():
     inputs, lengths = batch(40)
     for size in (3, 40):

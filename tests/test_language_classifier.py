@@ -99,6 +99,7 @@ def test_a_forward_language_model_is_a_source_too(pair, tmp_path):
     np.testing.assert_allclose(pooled(run, "good film", "pooling")[: len(expected)], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_model_of_its_own_name_goes_on_with_all_its_weights(folder, tmp_path):
     run = prepared(folder, tmp_path)
     bundle = run.job.bundle(run.model, run.config, bundle_harness.bundle("bilstm").history, None)

@@ -146,6 +146,7 @@ def test_each_dropout_of_a_model_acts_in_training_only(name, option):
     np.testing.assert_allclose(plain(ids), model(ids), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_adams_first_step_is_as_long_as_its_rate_for_words_that_come_twice_as_well():
     model, ids = tiny("dense_lstm_lm", optimizer="adam", learning_rate=0.01, clip_norm=None), text()
     gradient, before = gradients(model, ids), [w.numpy() for w in model.trainable_variables]

@@ -45,6 +45,7 @@ def test_text_files_train_the_weights_that_the_same_lines_in_memory_do(run_dir, 
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
     bundle = train(tmp_path / "run", epochs=3, learning_rate=0.5, learning_rate_decay=0.5, decay_after=2)
     assert bundle.history["learning_rate"].tolist() == pytest.approx([0.5, 0.5, 0.25])
@@ -198,6 +199,7 @@ def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
     assert score.perplexity < 6
 
 
+@pytest.mark.slow
 def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_scores(tmp_path):
     class Remove(keras.callbacks.Callback):
         def on_train_end(self, logs=None):

@@ -36,6 +36,7 @@ def backward(tmp_path_factory):
     return train(folder, direction="backward", epochs=1), folder
 
 
+@pytest.mark.slow
 def test_fixed_vectors_stay_those_of_the_file_for_words_that_are_read_and_scored(vectors, tmp_path):
     path, rows = vectors
     fixed = {"trainable_embeddings": False, "softmax": "tied"}
@@ -124,6 +125,7 @@ def test_a_backward_model_gives_the_words_before_a_text_and_refuses_to_continue_
         bundle.generate("the king")
 
 
+@pytest.mark.slow
 def test_exports_of_a_backward_model_read_from_the_end_as_well(backward, tmp_path):
     import tensorflow as tf
 

@@ -331,6 +331,7 @@ def test_counts_of_other_words_are_refused(counts):
         tiny("dense_lstm_lm", sampled_softmax=6).rank_words(counts)
 
 
+@pytest.mark.slow
 def test_two_trainings_from_one_seed_are_the_same():
     weights_of_runs = []
     for _ in range(2):

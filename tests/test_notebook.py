@@ -74,6 +74,7 @@ def test_answers_are_a_list_and_long_ones_are_cut():
     assert page_of(Answers()).tags.count("tr") == 1
 
 
+@pytest.mark.slow
 def test_predictions_of_every_task_are_answers():
     texts = ["the film was good", ""]
     for model, method in (("lstm", "predict"), ("bilstm_tagger", "predict"), ("stacked_lstm_lm", "score")):
@@ -113,6 +114,7 @@ def test_an_explanation_is_shaded_words_with_their_numbers():
     assert strengths == [0.6, 0.3, 0.3, 0.15, 0.15]  # half and all of the largest saliency; the shares
 
 
+@pytest.mark.slow
 def test_a_classifier_s_explanation_shows_itself():
     explanation = bundle("di_bilstm").explain("the film was good")
     page = page_of(explanation)
@@ -120,6 +122,7 @@ def test_a_classifier_s_explanation_shows_itself():
         assert word in page.text
 
 
+@pytest.mark.slow
 def test_models_complete_their_arguments_and_layers_are_reached_without_tensorflow_until_then():
     script = """
 import inspect, sys

@@ -53,6 +53,7 @@ def by_mask(kernel):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "make",

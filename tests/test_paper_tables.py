@@ -188,6 +188,7 @@ def test_the_plain_stacks_have_one_to_eight_layers_of_a_hundred_units():
     ]
 
 
+@pytest.mark.slow
 def test_the_language_models_of_godin_et_al_have_the_papers_weights():
     # embedding, width of what the softmax reads, all weights
     sizes = {

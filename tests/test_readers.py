@@ -59,6 +59,7 @@ def test_the_real_corpora_have_their_known_texts_and_labels(data_folder):
     assert not any("-LRB-" in text or "\\/" in text for text in sst1.train.texts)
 
 
+@pytest.mark.slow
 def test_phrases_of_the_real_treebank_are_every_text_once_and_hold_no_neutral_one(data_folder):
     lines = (data_folder / "sst" / "trees" / "train.txt").read_text(encoding="utf-8").splitlines()
     nodes = [node for line in lines for node in parse_tree(line, range(5))]

@@ -34,6 +34,7 @@ def test_the_closed_formula_gives_the_papers_counts_for_every_row(recipe):
     assert zoo.count_encoder_parameters("dc_bilstm", recipe=recipe, biases=False) == without
 
 
+@pytest.mark.slow
 def test_built_models_give_the_papers_counts_for_every_row():
     assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {
         *("xie2019", "xie2019_table2_dc_bilstm", "fixed_vectors", "xie2019_fixed_vectors")

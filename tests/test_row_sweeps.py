@@ -73,6 +73,7 @@ def test_the_first_texts_of_a_corpus_are_a_corpus(task):
             assert of_label == [pair for pair in pairs if pair[1] == label][: len(of_label)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scored", [True, False])
 def test_a_trial_scores_the_test_texts_of_its_fold_only_where_rows_report_them(scored, tmp_path):
     spec = {"model": "bilstm", "dataset": "demo", "data": {}, "values": {"row": "a"}, "seeds": [3], "folds": 4}

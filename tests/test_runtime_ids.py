@@ -66,6 +66,7 @@ layers = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(texts.map(" ".join), min_size=1, max_size=5))
 def test_a_classifiers_ids_are_those_of_the_graph(given_texts):

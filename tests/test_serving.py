@@ -136,6 +136,7 @@ def close(actual, expected):
     )
 
 
+@pytest.mark.slow
 def test_the_requests_of_a_page_get_the_answers_of_the_page(exports):
     models = Models({name: {1: session} for name, (_, _, session) in exports.items()})
     with serving(models) as (by_grpc, by_rest):

@@ -156,6 +156,7 @@ def test_a_cell_that_was_told_what_its_input_holds_reads_it_also_when_saved(make
     np.testing.assert_array_equal(keras.saving.load_model(tmp_path / "m.keras")(X), model(X))
 
 
+@pytest.mark.slow
 def test_gates_begin_in_layer_3_and_the_papers_stacks_have_their_parameters():
     stack = layers.SkipBiLSTM(4, 5)
     stack.build((None, None, 7))
@@ -235,6 +236,7 @@ def test_bad_arguments_are_refused(arguments, message):
         layers.SkipBiLSTM(**{"num_layers": 3, "units": 4, **arguments})
 
 
+@pytest.mark.slow
 def test_dropout_is_on_the_first_and_last_layer_in_training_only():
     x, lengths, _ = random_inputs(30)
     for layer in (

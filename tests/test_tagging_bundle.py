@@ -290,6 +290,7 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_span_whose_tag_the_model_does_not_know_is_missed(tmp_path):
     sentences, tags = [["the", "old", "cat", "ran"]] * 40, [["B-NP", "I-NP", "I-NP", "B-VP"]] * 40
     train_split = TaggedSplit(sentences, [*tags[:-1], ["B-NP", "I-NP", "I-NP", "O"]])

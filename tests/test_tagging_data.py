@@ -40,6 +40,7 @@ def test_the_real_chunks_have_their_published_counts_and_the_last_tenth_of_train
     )
 
 
+@pytest.mark.slow
 def test_the_real_web_treebank_has_its_published_counts_with_both_kinds_of_tags(data_folder):
     paths = [data_folder / "ud_english_ewt" / f"en_ewt-ud-{part}.conllu" for part in ("train", "dev", "test")]
     for column, num_tags, first in (("upos", 17, "PROPN PUNCT PROPN PUNCT ADJ"), ("xpos", 49, "NNP HYPH NNP : JJ")):

@@ -75,6 +75,7 @@ def loops(graph):
     return sum(node.op in ("While", "StatelessWhile", "BlockLSTM", "BlockLSTMGrad") for node in nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["portable", "native"])
 def test_frozen_states_are_constants_and_no_loop_runs_backward(kernel):
     loops_by_mode = {}

@@ -54,6 +54,7 @@ def test_the_same_seed_trains_the_same_weights_and_another_other_ones(run, tmp_p
     assert not np.allclose(bundle.model.get_weights()[-2], other.model.get_weights()[-2])
 
 
+@pytest.mark.slow
 def test_vectors_fill_the_embedding_and_frozen_words_stay(tmp_path):
     rng = np.random.default_rng(0)
     words = sorted(count_words(small_demo().train.texts))
@@ -125,6 +126,7 @@ def test_a_run_directory_under_a_file_is_refused(tmp_path):
         train(tmp_path / "file" / "run")
 
 
+@pytest.mark.slow
 def test_learning_rates_decay_by_epoch_and_word_vectors_have_their_own(tmp_path):
     bundle = train(tmp_path / "run", learning_rate=0.01, learning_rate_decay=0.5, embedding_learning_rate=0.001)
     assert bundle.history["learning_rate"].tolist() == pytest.approx([0.01, 0.005, 0.0025])
@@ -138,6 +140,7 @@ def test_tensorboard_logs_land_beside_the_run(tmp_path):
     zoo.load(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_user_trains_on_a_table_of_their_own(tmp_path):
     rows = "".join(f'"it was {w}, really",{y}\n' for w, y in (("great", "up"), ("awful", "down")) * 15)
     (tmp_path / "mine.csv").write_text("review,stars\n" + rows)

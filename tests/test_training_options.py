@@ -160,6 +160,7 @@ class Scripted(keras.callbacks.Callback):
         logs.update({name: values[epoch] for name, values in self.scores.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("monitor", "best", "epochs"), [(None, 1, 3), ("accuracy", 1, 3), ("loss", 3, 4), ("macro_f1", 2, 4)]
 )
