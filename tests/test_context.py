@@ -11,6 +11,7 @@ from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import cards, command_line
+from tests.model_harness import CONTEXT, tiny
 from tests.preset_harness import write_table
 from tests.saving_harness import same_weights
 from tests.text_encoder_harness import language_model, with_table
@@ -48,6 +49,14 @@ def trained(request, tmp_path_factory):
     encoder = made_encoder(request.param, folder / "encoder")
     bundle = train(folder / "run", request.param, context=str(folder / "encoder"), epochs=2)
     return request.param, encoder, folder / "encoder", bundle, folder / "run"
+
+
+@pytest.mark.parametrize("name", ["bilstm", "bilstm_tagger"])
+def test_of_the_encoder_only_the_mixture_is_trained(name):
+    model = tiny(name, **CONTEXT)
+    layers = [layer for layer in registry.network(model).layers if layer.name.startswith("context")]
+    with_weights = {layer.name: bool(layer.trainable_weights) for layer in layers if layer.weights}
+    assert with_weights == {"context": False, "context_embedding": False, "context_mixture": True}
 
 
 def predicted(bundle, texts=TEXTS):

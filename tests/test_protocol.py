@@ -24,6 +24,29 @@ def folds(tmp_path_factory):
     return run(folder, folds=3), folder
 
 
+def test_every_run_has_a_seed_and_the_texts_of_its_fold(tmp_path, monkeypatch):
+    runs = {}
+
+    def train_alone(name, corpus, run_dir, *, seed, **training):
+        runs[run_dir.name] = seed, corpus
+        run_dir.mkdir(parents=True)
+        (run_dir / "manifest.json").touch()
+
+    metrics = {"best_epoch": 1, "epochs": 1, "seconds": 1.0, "dev_accuracy": 0.5, "test_accuracy": 0.5}
+    monkeypatch.setattr(protocol, "_train_alone", train_alone)
+    monkeypatch.setattr(protocol, "_metrics", lambda run: metrics)
+    run(tmp_path / "runs", folds=3, seeds=2, seed=4)
+    assert {name: seed for name, (seed, _) in runs.items()} == {
+        f"fold0{fold}_seed{seed}": seed for fold in (1, 2, 3) for seed in (4, 5)
+    }
+    whole = small_demo()
+    for name, (_, corpus) in runs.items():
+        fold = whole.fold(int(name[4:6]), 3)
+        assert (corpus.train, corpus.dev, corpus.test) == (fold.train, fold.dev, fold.test)
+    tested = [text for fold in (1, 2, 3) for text in runs[f"fold0{fold}_seed4"][1].test.texts]
+    assert sorted(tested) == sorted(whole.train.texts)
+
+
 @pytest.mark.slow
 def test_folds_test_every_training_text_once_and_the_corpus_own_test_set_never(folds):
     result, folder = folds
