@@ -88,13 +88,22 @@ def test_a_tagger_keeps_its_transitions(tmp_path):
         np.testing.assert_allclose(ours.probabilities, theirs.probabilities, rtol=1e-5)
 
 
-@pytest.mark.slow
-def test_a_calibrated_classifier_stays_calibrated(bundle, tmp_path):
+def calibrated_copy(bundle):
     calibrated = with_words(bundle, 403)
     calibrated.metrics["temperature"] = 2.5
+    return calibrated
+
+
+def test_a_calibrated_classifier_stays_calibrated(bundle):
+    calibrated = calibrated_copy(bundle)
     fewer = with_words(calibrated, 10)
     np.testing.assert_allclose(fewer.probabilities(["good film"]), calibrated.probabilities(["good film"]), rtol=1e-6)
     assert (fewer.probabilities(["good film"]) != bundle.probabilities(["good film"])).all()
+
+
+@pytest.mark.slow
+def test_the_export_of_a_calibrated_classifier_stays_calibrated(bundle, tmp_path):
+    calibrated = calibrated_copy(bundle)
     small = calibrated.export(tmp_path / "small", max_words=10)
     served = tf.saved_model.load(str(small)).signatures["serving_default"](tf.constant(["good film"]))
     np.testing.assert_allclose(served["probabilities"], calibrated.probabilities(["good film"]), rtol=1e-5)
