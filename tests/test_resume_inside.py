@@ -69,6 +69,11 @@ def uninterrupted(tmp_path_factory):
     return run
 
 
+@pytest.fixture
+def of_task(uninterrupted, task):
+    return uninterrupted(task)
+
+
 def assert_equal(ours, theirs):
     assert same_weights(ours, theirs)
     assert ours.history.drop(columns="seconds").equals(theirs.history.drop(columns="seconds"))
@@ -76,10 +81,11 @@ def assert_equal(ours, theirs):
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("task", RUNS)
-def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(uninterrupted, tmp_path, capsys, task):
-    expected, numbers = uninterrupted(task)
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[pytest.mark.slow] * (task != "classification")) for task in RUNS]
+)
+def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(of_task, tmp_path, capsys, task):
+    expected, numbers = of_task
     interrupted(tmp_path / "run", task, (1, 5))
     later_batches = Batches()
     bundle = train(
