@@ -53,6 +53,14 @@ def test_likelihoods_marginals_and_the_best_sequence_are_those_of_brute_force(ca
         assert (best[b, n:] == -1).all()
 
 
+def test_the_best_sequences_of_many_sentences_are_those_of_brute_force(case):
+    layer, _, rng = case  # of a few sentences, they may be the same with the transitions the other way round
+    potentials = rng.normal(size=(30, TIME, TAGS)).astype(np.float32)
+    for row, best in zip(potentials, numpy(layer(potentials)), strict=True):
+        sequences = dict(enumerate_sequences(layer, row.astype(np.float64), TIME))
+        assert tuple(best.tolist()) == max(sequences, key=sequences.get)
+
+
 def test_an_unknown_tag_may_be_any_tag_in_values_and_gradients(case):
     layer, potentials, _ = case
     # Unknown at the start, in the middle, at the end, side by side, and everywhere.

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles.bundle import read_dev_curve
+from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.cli import main
 from tests.training_harness import interrupted, small_demo, train
 
@@ -34,6 +36,25 @@ def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path):
     with interrupted(epoch=1, batch=4):
         train(tmp_path / "run", dev_every=2)
     assert train(tmp_path / "run", dev_every=2).dev_curve.equals(curved[0].dev_curve)
+
+
+def test_rows_that_were_written_after_the_saved_state_are_scored_again(tmp_path):
+    curve = DevCurve(tmp_path, 2, lambda: 0.5)
+    curve.set_params({"steps": 6})
+    curve.on_epoch_begin(0)
+    for batch in range(4):
+        curve.on_train_batch_end(batch)
+        if batch == 1:
+            state = curve.save()
+    curve.save()  # by a process that was killed before it wrote the state
+    resumed = DevCurve(tmp_path, 2, lambda: 0.75)
+    resumed.set_params({"steps": 6})
+    resumed.on_epoch_begin(0)
+    resumed.resume(state)
+    resumed.on_train_batch_end(2)
+    resumed.on_train_batch_end(3)
+    resumed.save()
+    assert read_dev_curve(tmp_path).to_numpy().tolist() == [[1, 2, 0.5], [1, 4, 0.75]]
 
 
 @pytest.mark.slow
