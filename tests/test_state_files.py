@@ -17,6 +17,22 @@ def model():
     return small_model()
 
 
+def test_training_ends_after_as_many_epochs_without_a_better_score_as_patience_allows(tmp_path):
+    model = small_model()
+    with checkpoint(tmp_path / "run", model, at_least=2) as running:  # patience is 3, and counts from epoch 2
+        ends = []
+        for score in (0.5, 0.4, 0.4, 0.5, 0.3):
+            an_epoch(running, score)
+            ends.append(running.is_done)
+        assert (ends, model.stop_training) == ([False, False, False, False, True], True)
+    with checkpoint(tmp_path / "other", small_model()) as running:
+        for score in (0.5, 0.6, 0.4, 0.4):
+            an_epoch(running, score)
+        assert not running.is_done
+        an_epoch(running, 0.6)
+        assert running.is_done
+
+
 def test_a_damaged_state_is_begun_anew_where_it_is_asked_to_be_overwritten(tmp_path, model):
     """As one that was killed while it was deleted."""
     with checkpoint(tmp_path / "state", model) as running:
