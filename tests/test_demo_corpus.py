@@ -1,7 +1,5 @@
 import copy
 import functools
-import hashlib
-import json
 import re
 
 import pytest
@@ -10,12 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from dense_lstm_zoo.classification.demo import LABEL_NAMES, demo_splits, generate
-
-# Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
-
-
-def digest(splits):
-    return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()
 
 
 def words(text):

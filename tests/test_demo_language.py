@@ -1,18 +1,10 @@
 """The language models' demo corpus: its pinned sentences, their lengths, its words, what the splits share."""
 
-import hashlib
-import json
 import re
 from collections import Counter
 
 from dense_lstm_zoo.language.demo import demo_language_splits
 from tests.training_harness import all_sentences, tokenised
-
-# Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
-
-
-def digest(splits):
-    return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()
 
 
 def test_the_splits_have_about_120000_and_twice_12000_tokens():

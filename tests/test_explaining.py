@@ -6,8 +6,8 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.models import registry
 from tests.bundle_harness import bundle, with_random_weights
+from tests.model_harness import Case
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
@@ -17,7 +17,7 @@ TEXT = "The film was n't very GOOD !"
 
 def kernel(name):
     """The argument that spares a model XLA's compiling, for all models but one."""
-    return {"kernel": "native"} if name != "dc_bilstm" and "kernel" in registry.entry(name).arguments else {}
+    return {} if name == "dc_bilstm" else Case(name).accepted(kernel="native")
 
 
 @pytest.mark.parametrize("name", MODELS)

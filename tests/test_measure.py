@@ -209,6 +209,11 @@ def test_fresh_processes_measure_a_bundle_and_its_export(exports, saved_bundle, 
     assert float(export["peak_mb"]) < float(bundle["peak_mb"])
 
 
+def _hear_ctrl_c():
+    """Undo what ``nohup`` does to pytest and its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
 def test_the_worker_ends_with_the_command(signal_number, saved_bundle):
@@ -219,9 +224,7 @@ def test_the_worker_ends_with_the_command(signal_number, saved_bundle):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        ),  # ignored if pytest is behind nohup
+        preexec_fn=_hear_ctrl_c,
     )
     children = Path(f"/proc/{command.pid}/task/{command.pid}/children")
     child = _wait_for(lambda: children.read_text().split())[0]

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import pages
+from tests.fleet_harness import free_address
 
 PAGE = pages.ROOT / "docs" / "tutorial.md"
 NUMBER = re.compile(r"\d[\d,.]*")
@@ -31,7 +31,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = str(free_port())
+        self.port = free_address().rpartition(":")[2]
         environment = {"DENSE_LSTM_ZOO_PRESETS": str(PRESETS), "PYTHONPATH": str(pages.ROOT), "COLUMNS": "200"}
         self.options = {"cwd": folder, "env": {**os.environ, **environment}, "text": True}
         self.server: subprocess.Popen[str] | None = None
@@ -46,12 +46,6 @@ class Reader:
             return ""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return subprocess.run(["sh", "-c", command], timeout=900, **streams, **self.options).stdout
-
-
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
 
 
 def wait_for(address: str) -> None:

@@ -19,9 +19,10 @@ from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, open_file
 from dense_lstm_zoo.batch.tables import decoded, table_rows
 from dense_lstm_zoo.corpora.own_files import format_of
+from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, check_delimiter, find_dialect, is_quoted
+from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted
 from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
@@ -62,9 +63,7 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
         raise ValueError("--text-column is for csv, tsv, jsonl and parquet; the input is text.")
     if options.encoding is not None and form == "parquet":
         raise ValueError("--encoding is for text, csv, tsv and jsonl; Parquet files say theirs.")
-    delimiter = check_delimiter(options.delimiter)
-    if delimiter is not None and form not in ("csv", "tsv"):
-        raise ValueError(f"--delimiter is for csv and tsv; the input is {form}.")
+    delimiter = records.check_delimiter(form, options.delimiter)
     checks.integer("--max-chars", options.max_chars)
     layout = Layout(
         form=form,

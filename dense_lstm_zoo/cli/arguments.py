@@ -16,7 +16,11 @@ BUNDLE = argument(
 )
 OVERWRITE = argument("--overwrite", action="store_true", help="replace an existing file")
 OVERWRITE_FOLDER = argument("--overwrite", action="store_true", help="replace an existing folder")
-DELIMITER = "csv, tsv: what separates the columns, such as ';' or \\t for a tab (default: found out from the file)"
+DELIMITER = argument(
+    "--delimiter",
+    metavar="CHARACTER",
+    help="csv, tsv: what separates the columns, such as ';' or \\t for a tab (default: found out from the file)",
+)
 PREFIX = "prefix of new columns' names (default: predicted_ if the input has such columns already)"
 RAW = argument(
     "--raw",
@@ -62,7 +66,7 @@ def text_format(texts: str, forms: Sequence[str] = records.FORMATS, column: str 
         ),
         argument("--text-column", help=f"csv, tsv, jsonl, parquet, xlsx: the texts' column (default: {column})"),
         argument("--encoding", help=f"encoding of {texts} (default: utf-8)"),
-        argument("--delimiter", metavar="CHARACTER", help=DELIMITER),
+        DELIMITER,
     )
 
 
@@ -100,7 +104,7 @@ def corpus(*, trains: bool) -> Group:
             "--text-column", metavar="NAME", help=f"tables (csv, tsv, jsonl, ...): the texts' column{otherwise} text)"
         ),
         argument("--label-column", metavar="NAME", help=f"tables: the labels' column{otherwise} label)"),
-        argument("--delimiter", metavar="CHARACTER", help=DELIMITER),
+        DELIMITER,
         argument(
             "--skip-empty",
             action="store_const",

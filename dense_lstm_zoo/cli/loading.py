@@ -95,13 +95,19 @@ def load_export(folder: Folder, threads: int | None = None) -> Predictor | None:
 
     A line on standard error says that a bundle's export is used, or why it is not.
     """
-    if isinstance(folder, BundleFolder) and not (folder.path / SUBFOLDER).is_dir():
+    if isinstance(folder, BundleFolder):
+        return _own_export(folder, threads)
+    from dense_lstm_zoo_runtime import Predictor
+
+    return Predictor(folder, threads=threads)
+
+
+def _own_export(folder: BundleFolder, threads: int | None) -> Predictor | None:
+    export = folder.path / SUBFOLDER
+    if not export.is_dir():  # before ONNX Runtime is loaded
         return None
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
-    if not isinstance(folder, BundleFolder):
-        return Predictor(folder, threads=threads)
-    export = folder.path / SUBFOLDER
     try:
         if not (export / "config.json").is_file():  # a pipe would wait for its writer
             raise FileNotFoundError(export / "config.json")

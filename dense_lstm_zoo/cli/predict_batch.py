@@ -38,7 +38,7 @@ _ARGUMENTS = (
     ),
     argument("--text-column", help="csv, tsv, jsonl, parquet: the texts' column (default: text)"),
     argument("--encoding", help="encoding of text, csv, tsv and jsonl (default: utf-8)"),
-    argument("--delimiter", metavar="CHARACTER", help=DELIMITER),
+    DELIMITER,
     argument("--format", dest="form", choices=WRITABLE, help="output format (default: like the input; tsv: csv)"),
     argument("--prefix", help=PREFIX),
     RAW,

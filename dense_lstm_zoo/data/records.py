@@ -81,9 +81,14 @@ def check_options(form: str, text_column: str | None, encoding: str | None, deli
         raise ValueError(f"--text-column is for csv, tsv, jsonl, parquet and xlsx; the input is {form}.")
     if encoding is not None and form in typed_tables.FORMATS:
         raise ValueError(f"--encoding is for files of text; the input is {form}.")
+    check_delimiter(form, delimiter)
+
+
+def check_delimiter(form: str, delimiter: str | None) -> str | None:
+    """Return the delimiter that an option names, as ``delimited.check_delimiter`` does, if the format has one."""
     if delimiter is not None and form not in ("csv", "tsv"):
         raise ValueError(f"--delimiter is for csv and tsv; the input is {form}.")
-    delimited.check_delimiter(delimiter)
+    return delimited.check_delimiter(delimiter)
 
 
 def from_texts(texts: Iterable[str]) -> Source:

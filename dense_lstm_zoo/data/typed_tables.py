@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import warnings
 import zipfile
@@ -108,11 +109,9 @@ def _parquet_rows(file: Any, name: str, names: list[str]) -> Iterator[tuple[int,
 def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) -> TypedTable:
     import openpyxl
 
-    try:
-        with zipfile.ZipFile(stream) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ValueError(f"{name} is not a whole Excel workbook: {str(error).rstrip('.')}.") from None
+    size = 0
+    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError), zipfile.ZipFile(stream) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
     if size > _LARGEST:
         raise ValueError(f"{name} unpacks to {size / 2**30:,.1f} GB; accepted: up to 1 GB. Save larger tables as csv.")
     stream.seek(0)

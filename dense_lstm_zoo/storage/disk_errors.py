@@ -20,3 +20,13 @@ def code_in(text: str) -> int | None:
     if _SHORT_WRITE.search(text):
         return ENOSPC
     return next((code for words, code in _CODES.items() if words in text), None)
+
+
+def as_os_error(error: Exception) -> OSError | None:
+    """Return an error of the machine with its number. One that is an ``OSError`` with a number or a class stays."""
+    if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
+        return error
+    code = code_in(str(error))
+    if code is not None:
+        return OSError(code, os.strerror(code))
+    return error if isinstance(error, OSError) else None

@@ -169,11 +169,9 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
                 _sync(file)
         placing.put(work, target, inside if is_in_place else None)
         _sync(real if is_in_place else real.parent)
-    except OSError as error:
-        raise _named(error, target.path, work) from error
     except Exception as error:
-        if code := disk_errors.code_in(str(error)):
-            raise _named(OSError(code, os.strerror(code)), target.path, work) from error
+        if (disk_error := disk_errors.as_os_error(error)) is not None:
+            raise _named(disk_error, target.path, work) from error
         raise
     finally:
         temporary.remove(work)
@@ -234,7 +232,7 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
         else:
             part.replace(real)
     except OSError as error:
-        raise _named(error, path, part) from error
+        raise _named(disk_errors.as_os_error(error) or error, path, part) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -260,8 +258,6 @@ def _named(error: OSError, path: Path, work: Path) -> OSError:
     if error.errno == errno.ENOENT and not work.exists():
         reason = "it, or the folder that it is in, was moved or removed before it was complete"
         return FileNotFoundError(error.errno, f"{path} could not be written: {reason}")
-    if type(error) is OSError and error.errno is None and (code := disk_errors.code_in(str(error))):
-        error = OSError(code, os.strerror(code))
     if error.errno is None or error.filename is not None:
         return error
     return type(error)(error.errno, f"{path} could not be written: {error.strerror}; its former content is unchanged")
