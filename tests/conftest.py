@@ -41,7 +41,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--budget", type=float, default=30, help="processor seconds that a test may take, unless slow")
+    parser.addoption("--budget", type=float, default=20, help="processor seconds that a test may take, unless slow")
 
 
 @pytest.fixture(autouse=True)

@@ -136,6 +136,18 @@ CHOICES = [
         for value in values
     ),
 ]
+# One of each task, for what other tests look at as well: all are tested so by make test-slow.
+REPRESENTATIVES = {"dc_bilstm", "dense_lstm_lm", "gated_skip_tagger"}
+
+
+def slow_but_one_of_each_task(tested: Sequence[Case]) -> pytest.MarkDecorator:
+    """Parametrise a test by cases of which ``make test`` runs the representatives."""
+    quick = [case.name in REPRESENTATIVES and not case.options for case in tested]
+    marks = [[] if is_quick else pytest.mark.slow for is_quick in quick]
+    params = [pytest.param(case, marks=mark, id=str(case)) for case, mark in zip(tested, marks, strict=True)]
+    return pytest.mark.parametrize("case", params)
+
+
 cases = pytest.mark.parametrize("case", CASES, ids=str)
 variants = pytest.mark.parametrize("case", VARIANTS, ids=str)
 choices = pytest.mark.parametrize("case", CHOICES, ids=str)

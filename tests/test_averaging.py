@@ -85,6 +85,7 @@ def test_validation_scores_the_average_and_training_goes_on_as_if_it_had_not(opt
         assert all(itertools.starmap(same, zip(with_callback.steps, other.steps, strict=True)))
 
 
+@pytest.mark.slow
 def test_a_training_that_stops_early_ends_with_the_average():
     recorder = Recorder(stop_after=2)
     model, history = trained(recorder, EvaluateAverage())

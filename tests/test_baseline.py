@@ -66,6 +66,7 @@ def test_without_a_baseline_there_is_none_and_the_weights_are_the_same(trained, 
     assert plain.config == trained[0].config
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["fit", "predict"])
 def test_a_failing_baseline_costs_nobody_a_model(tmp_path, monkeypatch, capsys, step):
     def fail(*_, **__):

@@ -193,6 +193,7 @@ def test_a_time_with_nanoseconds_is_a_bad_row_and_no_time_is_changed(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_path):
     export, bundle = batch_exports["bilstm_tagger"]
     predict(export, write("\n".join(TEXTS), "a.txt"), tmp_path / "text")

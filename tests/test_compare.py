@@ -214,6 +214,7 @@ def with_run_file(folder, **data):
     (folder / "run.toml").write_text("\n".join([*top, "[data]", *lines]) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_runs_on_a_users_file_are_compared_on_the_test_file_that_both_recorded(labelled, tmp_path, capsys):
     folders = []
     for name, seed in (("a", 3), ("b", 4)):
@@ -247,6 +248,7 @@ def test_a_model_that_was_trained_on_the_texts_is_named(classifiers):
     assert note.startswith("B was trained on texts of them: 5 of ")
 
 
+@pytest.mark.slow
 def test_taggers_are_compared_by_tokens_spans_and_sentences():
     first, second = other("bilstm_tagger"), other("bilstm_tagger", seed=8)
     spans = ["O", "B-X", "I-X", "B-Y", "I-Y", "O2", "B-Z"]
@@ -271,6 +273,7 @@ def test_taggers_are_compared_by_tokens_spans_and_sentences():
         zoo.compare(first, stranger, split)
 
 
+@pytest.mark.slow
 def test_language_models_of_the_same_words_are_compared_line_by_line(tmp_path):
     first, second = other("stacked_lstm_lm"), other("stacked_lstm_lm", seed=8)
     lines = ["the film was good", " ", "it was bad !", "very long", "the café"] * 4

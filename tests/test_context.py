@@ -17,7 +17,6 @@ from tests.saving_harness import same_weights
 from tests.text_encoder_harness import language_model, with_table
 from tests.training_harness import MODELS, small_demo, train
 
-TASKS = ("classification", "tagging")
 TEXTS = ["What is the capital of France ?", "", "qwerty who", "Name the film about the war !"]
 
 
@@ -42,7 +41,7 @@ def made_encoder(task, folder, table=None, **arguments):
     return TextEncoder.load(folder)
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=["classification", pytest.param("tagging", marks=pytest.mark.slow)])
 def trained(request, tmp_path_factory):
     """A task, an encoder and its folder, and a model trained with it and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("context")
@@ -117,6 +116,7 @@ def test_frozen_states_are_not_in_the_count_of_the_encoder(trained):
     assert "context (TextEncoderStates)" in str(zoo.describe(bundle.model))
 
 
+@pytest.mark.slow
 def test_a_saved_model_with_context_loads_the_same_without_its_encoder(trained, tmp_path):
     _, _, _, bundle, run = trained
     again = zoo.load(run)

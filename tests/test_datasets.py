@@ -101,6 +101,7 @@ def test_a_text_without_ids_becomes_one_unknown_word():
     assert ids.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [5, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_models_that_read_characters_are_fitted_on_dictionaries_from_texts_and_from_ids():
     dataset = zoo.text_dataset(TEXTS, LABELS, chars=True, batch_size=50)
     (ids, _) = next(iter(dataset))

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from dense_lstm_zoo.classification.demo import demo_splits
 from dense_lstm_zoo.language.demo import demo_language_splits
 from dense_lstm_zoo.tagging.demo import demo_tagging_splits
@@ -25,6 +27,7 @@ def digests():
     return {task: hashlib.sha256(json.dumps(corpora[task], sort_keys=True).encode()).hexdigest() for task in corpora}
 
 
+@pytest.mark.slow
 def test_the_corpora_are_the_pinned_ones_in_a_fresh_process_with_another_hash_seed():
     assert digests() == PINNED_SHA256
     script = "import json; from tests.test_demo_splits import digests; print(json.dumps(digests()))"

@@ -30,10 +30,10 @@ def values_and_gradients(kernel, shape, batch, time, options, dtype="float32"):
 @pytest.mark.parametrize(
     ("shape", "options"),
     [
-        ((7, 13, 6), {}),
         ((6, 13, 5), {"return_all_layers": True}),
-        ((6, 13, 5), {"return_all_layers": True, "couple_directions": False}),
-        ((2, 70, 4), {"return_all_layers": True}),  # too wide to share a product
+        pytest.param((7, 13, 6), {}, marks=pytest.mark.slow),
+        pytest.param((6, 13, 5), {"return_all_layers": True, "couple_directions": False}, marks=pytest.mark.slow),
+        pytest.param((2, 70, 4), {"return_all_layers": True}, marks=pytest.mark.slow),  # too wide to share a product
     ],
 )
 def test_groups_give_the_values_and_gradients_of_single_layers(shape, options, monkeypatch):

@@ -32,6 +32,7 @@ def test_the_curve_ends_each_epoch_at_its_dev_accuracy_and_leaves_the_training_a
     assert (folder / "dev_curve.png").is_file()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path):
     with interrupted(epoch=1, batch=4):
         train(tmp_path / "run", dev_every=2)

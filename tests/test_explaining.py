@@ -12,6 +12,7 @@ from tests.model_harness import Case
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
 MODELS = zoo.list_models(task="classification")
+QUICK = ("bilstm", "di_bilstm", "cnn_mc")  # one of each pooling: recurrent, dynamic, none
 TEXT = "The film was n't very GOOD !"
 
 
@@ -20,7 +21,9 @@ def kernel(name):
     return {} if name == "dc_bilstm" else Case(name).accepted(kernel="native")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in MODELS]
+)
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     trained = with_random_weights(bundle(name, num_frozen_words=0, **kernel(name)), seed=1, scale=0.7)
     explanation = trained.explain(TEXT)

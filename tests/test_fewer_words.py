@@ -28,6 +28,7 @@ def bundle(request, tmp_path_factory):
         return zoo.train("dc_bilstm", corpus, folder / "run", **sizes, **fixed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 50, 403, 9999])
 def test_texts_of_the_words_that_were_kept_get_the_same(bundle, count):
     words = bundle.vocabulary.words[:count]

@@ -49,6 +49,7 @@ def bundles(monkeypatch, graphs):
     return all_bundles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(
     saved_bundle, name, bundles, graphs, capsys

@@ -98,6 +98,7 @@ def uninterrupted(trained, tmp_path_factory):
     return tuned(tmp_path_factory.mktemp("tuned") / "whole", trained["classification"])
 
 
+@pytest.mark.slow
 def test_after_unfreezing_everything_is_trained_and_the_record_says_so(uninterrupted, trained):
     theirs, _ = weights_by_part(zoo.load(trained["classification"]).model, "encoder")
     ours, _ = weights_by_part(uninterrupted.model, "encoder")

@@ -59,6 +59,7 @@ def test_each_epoch_trains_one_more_layer_from_the_top_down(uninterrupted):
     assert (origin["unfreeze"], origin["layer_decay"]) == ("gradual", 2.6)
 
 
+@pytest.mark.slow
 def test_the_card_says_how_the_layers_were_trained(uninterrupted, tmp_path):
     card = (uninterrupted[0].save(tmp_path / "run") / "README.md").read_text()
     assert "gradual unfreezing, one layer per epoch from the top down" in card
@@ -80,6 +81,7 @@ def test_an_interrupted_run_ends_with_the_same_weights(epoch, uninterrupted, sou
     assert bundle.history["loss"].tolist() == uninterrupted[0].history["loss"].tolist()
 
 
+@pytest.mark.slow
 def test_words_that_are_frozen_for_good_take_no_epoch(source, tmp_path):
     watch = Watch()
     options = {**OPTIONS, "epochs": 2, "freeze": "embedding"}

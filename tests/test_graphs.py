@@ -51,6 +51,7 @@ def test_what_is_called_often_is_traced_once_for_all_shapes():
 ODD = ["", " ", "A film", "doesn't", "\ud800 \x00 é", "ﬁlm ½ " * 30, "good good"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "bilstm_tagger", "gated_skip_tagger"])
 def test_texts_are_read_the_same_before_and_after_the_graph_is_made(name):
     new_bundle = bundle(name)

@@ -94,6 +94,7 @@ def test_what_the_hub_does_not_have_is_told_in_a_line(hub, cache, source, messag
     assert files_of(cache) == []
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks_off_in_mid_file_leaves_nothing(hub, cache, pushed, monkeypatch):
     monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda seconds: None)
     hub.truncated_file = "model.weights.h5"

@@ -27,6 +27,7 @@ def quantized(model):
     return {w.path for w in model.weights if keras.backend.standardize_dtype(w.dtype) == "int8"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["bilstm", "dc_bilstm", "bilstm_tagger"])
 def test_quantize_changes_layers_of_keras_alone(name):

@@ -67,6 +67,7 @@ def test_keras_bidirectional_says_what_takes_its_place(layer):
         keras.layers.Bidirectional(layer(3), backward_layer=layer(3))
 
 
+@pytest.mark.slow
 def test_a_last_state_over_time_and_a_weights_regularizer_and_constraint_work_as_the_table_says():
     layer = layers.LSTM(2, return_sequences=False, activity_regularizer="l2")
     outer = keras.layers.TimeDistributed(layer)

@@ -157,6 +157,7 @@ def test_adams_first_step_is_as_long_as_its_rate_for_words_that_come_twice_as_we
         np.testing.assert_allclose(steps[is_large], 0.01 * np.sign(g)[is_large], rtol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_weight_decay_takes_its_share_of_every_weight_beside_the_gradients_step(optimizer):
     ids, options = text(), {"optimizer": optimizer, "learning_rate": 0.1, "clip_norm": 1.0}

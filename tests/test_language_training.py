@@ -217,6 +217,7 @@ def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_score
     assert not (tmp_path / "run.unfinished").exists()
 
 
+@pytest.mark.slow
 def test_a_model_is_saved_though_the_folder_around_it_is_removed_at_the_end(tmp_path, monkeypatch):
     writes = []
 

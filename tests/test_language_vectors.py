@@ -57,6 +57,7 @@ def test_fixed_vectors_stay_those_of_the_file_for_words_that_are_read_and_scored
     assert again.score(TEXTS) == bundle.score(TEXTS)
 
 
+@pytest.mark.slow
 def test_vectors_are_trained_unless_they_are_fixed(vectors, tmp_path):
     path, rows = vectors
     bundle = train(tmp_path / "run", vectors=str(path), embedding_dim=None, epochs=1)

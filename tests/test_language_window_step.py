@@ -179,6 +179,7 @@ def test_expected_counts_are_log_uniform_but_no_more_than_one():
     assert counts[-1] * q[certain] / q[-1] < 1 <= counts[-1] * q[certain - 1] / q[-1]
 
 
+@pytest.mark.slow
 def test_a_word_is_drawn_as_often_as_is_expected():
     sampler, turns = WordSampler(200, 30), 2000
     counts = np.zeros(200)
@@ -223,6 +224,7 @@ def sampled(sampler, arguments, draws):
     return np.array(losses, np.float64), sums / draws
 
 
+@pytest.mark.slow
 def test_the_estimated_sum_over_all_words_is_right_on_average():
     features, table, bias, targets = problem(words=300)
     features = features / 3
@@ -235,6 +237,7 @@ def test_the_estimated_sum_over_all_words_is_right_on_average():
     assert (losses.mean(axis=0)[targets >= 0] < np.log(expected) + 4 * error).all()  # log is concave
 
 
+@pytest.mark.slow
 def test_losses_and_gradients_come_closer_with_larger_samples():
     features, table, bias, targets = problem(words=300)
     arguments = tensors(features, table, bias, targets)
@@ -314,6 +317,7 @@ def test_words_whose_ids_are_not_ranks_are_learnt_from_samples_once_they_are_ran
     assert trained(ranked=False) > 2 * np.exp(entropy)  # why the ranks count
 
 
+@pytest.mark.slow
 def test_words_that_are_ranked_after_a_training_change_the_next_one():
     ids = frequent_words_text(last=True, steps=20)
     model = tiny("dense_lstm_lm", sampled_softmax=6)

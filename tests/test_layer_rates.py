@@ -98,6 +98,7 @@ def test_frozen_words_are_not_a_layer():
     assert len(groups) == 2
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_layer_is_that_of_the_one_above_it_divided_by_the_decay():
     model = harness.tiny("dc_bilstm", learning_rate=0.01, l2=0.0)
     decay_rates(model, 2.0)

@@ -114,9 +114,8 @@ def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
     for i, gradient in enumerate(loss.gradients()):
         assert np.abs(gradient).max() > 1e-6
         rng = np.random.default_rng(5)
-        for _ in range(2):
-            direction = rng.normal(size=gradient.shape)
-            np.testing.assert_allclose(np.sum(gradient * direction), loss.difference(i, direction), **tolerance)
+        direction = rng.normal(size=gradient.shape)
+        np.testing.assert_allclose(np.sum(gradient * direction), loss.difference(i, direction), **tolerance)
 
 
 @cases
@@ -151,7 +150,7 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
 
 
 @cases
-@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_half_precision_stays_near_float32(case, dtype):
     # One of the two runs in the portable kernel, the other in the harness's.
     loop = {"kernel": "portable"} if dtype == "mixed_float16" and "kernel" in case.make().get_config() else {}

@@ -22,6 +22,7 @@ from tests.bundle_harness import WORDS
 from tests.bundle_harness import bundle as made
 
 ROOT = Path(__file__).parents[1]
+HALF = ("gated_skip_tagger", "dense_lstm_lm")  # beside the classifier
 
 
 def fed(case):
@@ -76,7 +77,7 @@ def values_and_gradients(model, x, y):
     return np.asarray(logits), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in gradients]
 
 
-@pytest.mark.parametrize("case", [case for case in harness.VARIANTS if case.task == "classification"], ids=str)
+@harness.slow_but_one_of_each_task([case for case in harness.VARIANTS if case.task == "classification"])
 def test_the_softmax_of_every_classifier_reads_what_embed_returns(case):
     model, x, _ = fed(case)
     signature = tf.nest.map_structure(lambda ids: tf.TensorSpec([None] * 2 + list(ids.shape[2:]), tf.int32), x)
@@ -105,7 +106,7 @@ def test_every_trainable_weight_gets_a_gradient_and_the_same_from_every_kernel(c
             np.testing.assert_allclose(a, b, atol=1e-5, err_msg=f"{kernel}: {weight.path}")
 
 
-@harness.cases
+@harness.slow_but_one_of_each_task(harness.CASES)
 def test_fit_learns_a_handful_of_rows_by_every_trainable_weight_and_leaves_the_others_alone(case):
     model = case.build(**case.accepted(learning_rate=0.05, l2=0.0, optimizer="adam", clip_norm=5.0, init_range=0.5))
     before = {w.path: w.numpy() for w in model.weights}
@@ -124,7 +125,7 @@ def test_fit_learns_a_handful_of_rows_by_every_trainable_weight_and_leaves_the_o
     assert bool(frozen) == ("num_frozen_words" in case.arguments)
 
 
-@harness.cases
+@harness.slow_but_one_of_each_task(harness.CASES)
 def test_dropout_acts_in_training_and_never_in_inference(case):
     token_ids = harness.ids()
     for rate in case.rates:
@@ -135,7 +136,7 @@ def test_dropout_acts_in_training_and_never_in_inference(case):
         np.testing.assert_array_equal(model(x, training=False), model(x, training=False))
 
 
-@harness.cases
+@harness.slow_but_one_of_each_task(harness.CASES)
 def test_mixed_precision_keeps_logits_in_float32_and_near(case):
     full, half = case.build(), case.build(dtype="mixed_bfloat16")
     half.set_weights(full.get_weights())
@@ -151,7 +152,7 @@ def test_mixed_precision_keeps_logits_in_float32_and_near(case):
     assert np.isfinite(half.predict_on_batch(x)).all()
 
 
-@pytest.mark.parametrize("name", ["dc_bilstm", "gated_skip_tagger", "dense_lstm_lm"])
+@pytest.mark.parametrize("name", ["dc_bilstm", *(pytest.param(n, marks=pytest.mark.slow) for n in HALF)])
 def test_in_float16_the_loss_is_scaled(name):
     """Else small gradients are zero there."""
     half = harness.tiny(name, dtype="mixed_float16")
@@ -162,7 +163,7 @@ def test_in_float16_the_loss_is_scaled(name):
     assert not isinstance(harness.tiny(name).optimizer, keras.optimizers.LossScaleOptimizer)
 
 
-@harness.variants
+@harness.slow_but_one_of_each_task(harness.VARIANTS)
 def test_a_saved_model_is_the_same(case, tmp_path):
     model, x, _ = fed(case)
     model.save(tmp_path / "m.keras")
@@ -216,7 +217,7 @@ def test_docstrings_document_every_argument(case):
     assert set(re.findall(r"^\s+(\w+): ", pages, re.M)) >= set(entry.arguments)
 
 
-@harness.cases
+@harness.slow_but_one_of_each_task(harness.CASES)
 def test_a_bundle_that_is_saved_rebuilds_the_model_from_its_config(case, tmp_path, monkeypatch):
     bundle = made(case.name)
     monkeypatch.setattr(

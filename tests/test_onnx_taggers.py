@@ -27,6 +27,8 @@ CASES = [
     Case("rhn_tagger", (("depth", 1), ("couple_gates", True))),
     Case("rhn_tagger", (("depth", 2),)),
 ]
+# Every tagger with its defaults, and with a random field; make test-slow has the others as well.
+QUICK = {case for case in CASES if not case.options or case.options == (("crf", True),)}
 # Rows of different lengths, one of them empty; more padding than the longest row needs; one token; a long text.
 BATCHES = [((6, 4, 3, 1, 0), 6), ((3, 5, 0), 11), ((1,), 1), ((0,), 1), ((500, 17), 500)]
 
@@ -73,7 +75,9 @@ def nodes_of(graph):
                 yield from nodes_of(attribute.g)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if case in QUICK else pytest.mark.slow, id=str(case)) for case in CASES]
+)
 def test_the_graph_of_every_tagger_tags_as_its_bundle_does(case):
     bundle = random_bundle(case)
     model = only_graph(bundle)

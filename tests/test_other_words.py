@@ -16,6 +16,7 @@ def short(presets, tmp_path):
     return with_vectors(write_table(presets, words=OTHERS_LAST)).save(tmp_path / "short", shared_words=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MODELS)
 def test_words_that_are_all_others_of_the_table_are_left_to_it(presets, tmp_path, case):
     model, arguments = MODELS[case]

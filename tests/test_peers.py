@@ -59,6 +59,7 @@ def test_stock_keras_computes_our_logits_and_our_training_step(ours):
         assert np.any(mine != before)
 
 
+@pytest.mark.slow
 def test_pytorch_computes_our_logits_and_our_training_step(ours, tmp_path):
     with torch_worker() as worker:
         worker.ask("build", side="torch", architecture=SMALL.to_dict())
@@ -101,6 +102,7 @@ def our_language_model() -> dict[str, list[np.ndarray]]:
     return {"before": before, "logits": [logits], "after": side.weights()}
 
 
+@pytest.mark.slow
 def test_stock_keras_computes_our_language_model_and_its_training_steps(our_language_model):
     before, after = our_language_model["before"], our_language_model["after"]
     side = language_sides.StockLanguageModel(SMALL_LANGUAGE)
@@ -161,6 +163,7 @@ def test_the_cell_in_a_keras_rnn_computes_our_tagger_and_its_training_step():
     assert all(np.any(after != start) for after, start in zip(ours.weights(), before, strict=True))
 
 
+@pytest.mark.slow
 def test_a_loop_over_the_layers_computes_our_pooling_and_its_training_step():
     ours, plain = (make(SMALL_POOLING) for make in (pooling_sides.OurPooling, pooling_sides.PlainPooling))
     before = random_weights(ours, scale=1.0)

@@ -128,6 +128,7 @@ def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_p
     assert "±" not in str(result)
 
 
+@pytest.mark.slow
 def test_other_settings_are_refused_by_name_and_leave_the_runs_alone(folds):
     _, folder = folds
     before = (folder / "protocol.json").read_bytes()
@@ -159,6 +160,7 @@ def test_bad_protocols_are_refused_before_anything_is_written(tmp_path, options,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_bundle_is_refused(tmp_path):
     zoo.train("bilstm", small_demo(), tmp_path / "run", **{**SETTINGS, "epochs": 1})
     with pytest.raises(FileExistsError, match="run is a bundle; choose another folder for several runs"):

@@ -34,6 +34,7 @@ def test_a_folder_of_the_kind_may_be_replaced_and_no_other(kind, tmp_path):
         overwriting.check(tmp_path, kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["saved_model", "onnx"])
 def test_an_export_replaces_an_export_and_no_bundle(format, tmp_path):
     trained = bundle("bilstm")

@@ -28,7 +28,9 @@ def uninterrupted(tmp_path_factory):
     return train(tmp_path_factory.mktemp("runs") / "whole", epochs=4)
 
 
-@pytest.mark.parametrize(("epoch", "batch"), [(0, 0), (1, 3), (3, 5)])
+@pytest.mark.parametrize(
+    ("epoch", "batch"), [(1, 3), *(pytest.param(*place, marks=pytest.mark.slow) for place in ((0, 0), (3, 5)))]
+)
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(uninterrupted, tmp_path, capsys, epoch, batch):
     with interrupted(epoch=epoch, batch=batch):
         train(tmp_path / "run", epochs=4, progress=True)
@@ -87,6 +89,7 @@ def test_other_settings_or_data_are_refused_by_name_and_dropped_only_when_asked(
     assert train(tmp_path / "run", epochs=1, seed=6, overwrite=True).config["training"]["seed"] == 6
 
 
+@pytest.mark.slow
 def test_a_damaged_state_is_refused_by_name(tmp_path):
     state = interrupted_state(tmp_path / "run")
     for name in ("state.json", "epoch-1.npz", "best-1.npz"):

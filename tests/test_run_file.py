@@ -30,6 +30,7 @@ def first(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_is_repeated_from_its_file(first, tmp_path):
     again = tmp_path / "again"
     assert main(["train", "--config", str(first / "run.toml"), "--run-dir", str(again), "--quiet"]) == 0

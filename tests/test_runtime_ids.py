@@ -95,6 +95,7 @@ def test_long_tokens_are_not_kept():
     assert runtime._remembered.cache_info().currsize == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 2])
 def test_every_character_has_the_same_case_and_word(number):
     layer, runtime = taggers[number]

@@ -99,6 +99,7 @@ def test_a_gradient_penalty_and_its_gradients_are_those_of_keras(kernel):
     check(run(penalty, layers.LSTM(2, kernel=kernel), training=True), keras_lstm(penalty))
 
 
+@pytest.mark.slow
 def test_forward_mode_gives_what_keras_gives():
     check(run(forward, layers.LSTM(2), training=True), keras_lstm(forward))
 

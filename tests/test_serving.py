@@ -95,6 +95,7 @@ def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_lin
     )
 
 
+@pytest.mark.slow
 def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
     for name, (_, _, session) in exports.items():
         first, *other_tables = tables(pages_of(exports)[name])

@@ -32,6 +32,7 @@ def arrays_of(folder):
     return arrays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MODELS)
 def test_a_bundle_that_shares_words_loads_bit_for_bit(table, tmp_path, case):
     model, arguments = MODELS[case]

@@ -63,7 +63,13 @@ STEPS = {
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("name", sorted({*STEPS} - {"none", "outputs", "gated_outputs"}))  # those are above
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ("highway", "recurrent_highway") else pytest.mark.slow)
+        for name in sorted({*STEPS} - {"none", "outputs", "gated_outputs"})  # those are above
+    ],
+)
 def test_a_compiled_step_equals_the_portable_one_in_values_and_gradients(name):
     x, lengths, rng = random_inputs(4)
     lengths[3] = 0

@@ -224,6 +224,7 @@ def test_a_file_that_is_no_text_is_told_what_it_is(write, content, kind):
     fails(rf"train\.csv is .*{kind}.*, whatever its name says", "csv", write(content, "train.csv"))
 
 
+@pytest.mark.slow
 def test_a_file_longer_than_what_pandas_types_at_once_keeps_its_numbers_as_written(write):
     corpus = read_csv(write("text,label\na,x\n" + "1.50,01\n" * 300_000))
     assert corpus.label_names == ("01", "x")

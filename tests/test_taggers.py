@@ -159,6 +159,7 @@ def test_weighted_sentences_and_penalties_of_layers_are_in_the_loss(crf):
     assert plain == pytest.approx(np.mean(each), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crf", [False, True])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_step_of_sgd_on_a_batch_is_the_sum_of_its_sentences_steps(optimizer, crf):

@@ -31,7 +31,7 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["softmax", "crf"])
+@pytest.fixture(scope="module", params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["crf", "softmax"])
 def trained(request, tmp_path_factory):
     """A bundle and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("runs") / "tagger"

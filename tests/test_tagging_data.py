@@ -17,6 +17,7 @@ def numbered(sentences):
     return TaggedSplit([[str(i)] for i in range(sentences)], [["AB"[i % 2]] for i in range(sentences)])
 
 
+@pytest.mark.slow
 def test_the_real_chunks_have_their_published_counts_and_the_last_tenth_of_train_is_dev(data_folder):
     folder = data_folder / "conll2000"
     corpus = read_conll2000("conll2000", [folder / "train.txt", folder / "test.txt"])

@@ -39,6 +39,7 @@ def servers(trained, tmp_path_factory):
         yield {predict_grpc: by_grpc, predict_rest: by_rest}
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_client_returns_what_the_bundles_predict(predict, servers, trained):
     server = servers[predict]

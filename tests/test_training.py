@@ -47,6 +47,7 @@ def test_history_has_a_row_an_epoch_and_metrics_are_those_of_the_best(run):
     assert bundle.metrics["best_epoch"] == history["epoch"][history["val_accuracy"].idxmax()]
 
 
+@pytest.mark.slow
 def test_the_same_seed_trains_the_same_weights_and_another_other_ones(run, tmp_path):
     bundle, _ = run
     same, other = train(tmp_path / "same"), train(tmp_path / "other", seed=6)
@@ -134,6 +135,7 @@ def test_learning_rates_decay_by_epoch_and_word_vectors_have_their_own(tmp_path)
     assert zoo.load(tmp_path / "run").predict(["soup"]) == bundle.predict(["soup"])
 
 
+@pytest.mark.slow
 def test_tensorboard_logs_land_beside_the_run(tmp_path):
     train(tmp_path / "run", epochs=1, tensorboard=True)
     assert list((tmp_path / "run.tensorboard").rglob("events.out.tfevents.*"))

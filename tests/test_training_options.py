@@ -177,6 +177,7 @@ def test_the_monitored_score_chooses_the_epoch_and_drives_patience(tmp_path, mon
     assert "callbacks" not in result.config["training"]
 
 
+@pytest.mark.slow
 def test_the_monitored_loss_is_that_of_dev_without_the_penalty_on_weights(tmp_path):
     result = train(tmp_path / "run", epochs=1, monitor="loss", l2=0.5)
     assert result.history["val_loss"].tolist() == pytest.approx([result.metrics["dev_loss"]], rel=1e-5)
@@ -209,6 +210,7 @@ def test_a_callback_that_stops_training_ends_the_run(tmp_path):
         assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path):
     class Odd(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):

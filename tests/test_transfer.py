@@ -44,6 +44,7 @@ def test_a_classifier_for_the_same_labels_begins_with_the_predictions_of_its_sou
     assert origin_of(run)["head"] == "kept"
 
 
+@pytest.mark.slow
 def test_a_crf_tagger_for_the_same_tags_begins_with_the_tags_of_its_source(sources, tmp_path):
     source = zoo.load(sources["tagging"])
     run = prepared("tagging", sources["tagging"], tmp_path, tagging(("T3", "T1", "T0", "T2")))

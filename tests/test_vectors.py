@@ -212,6 +212,7 @@ def test_the_matrix_grows_over_many_batches(path):
     assert result.matrix.base is None
 
 
+@pytest.mark.slow
 def test_the_published_files_are_read_whole():
     root = os.environ.get("DENSE_LSTM_ZOO_DATA")
     if not root:
