@@ -15,6 +15,7 @@ LIBRARIES = frozenset(
         "grpc",
         "h11",
         "h5py",
+        "httptools",
         "huggingface_hub",
         "keras",
         "keras_tuner",
@@ -35,6 +36,7 @@ LIBRARIES = frozenset(
         "tensorflow",
         "tensorflow_text",
         "uvicorn",
+        "uvloop",
     ]
 )
 STANDARD = frozenset(

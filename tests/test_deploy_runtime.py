@@ -139,9 +139,27 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server,
         connection.sendall("\r\n".join([*head, "", body + smuggled]).encode())
         answer = response(connection).decode()
     assert answer.startswith("HTTP/1.1 400")
-    assert "both Content-Length and Transfer-Encoding" in answer
+    assert "Send HTTP/1.1, with one length of the body," in json.loads(answer.rpartition("\r\n\r\n")[2])["error"]
     assert "connection: close" in answer.lower()
-    assert answer.count("HTTP/1.1") == 1
+    assert answer.count("HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("lines", [1, 100], ids=["one line", "many"])
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "endless"])
+def test_headers_beyond_64_kib_are_refused_and_those_below_are_not(server, lines, is_whole):
+    def answer_to(size):
+        headers = "".join(f"X-{i}: {'a' * (size // lines)}\r\n" for i in range(lines))
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+            end = "Connection: close\r\n\r\n" if is_whole or size < 65_536 else ""
+            with contextlib.suppress(ConnectionError):  # the rest of what is refused is not read
+                connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: x\r\n{headers}{end}".encode())
+            return response(connection).decode()
+
+    assert answer_to(40_000).startswith("HTTP/1.1 200")
+    for size in (100_000, 2_000_000):  # one is read at once
+        with contextlib.suppress(ConnectionResetError):
+            assert answer_to(size).startswith("HTTP/1.1 400")
+    assert server.ask("/healthz").status == 200
 
 
 def response(connection):
@@ -199,6 +217,21 @@ def test_a_request_that_ends_early_is_not_answered_and_leaves_nothing_behind(ser
         connection.shutdown(socket.SHUT_WR)
         assert response(connection).count(b"HTTP/1.1 200") == 1
     eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
+
+
+def test_a_client_that_leaves_with_several_requests_open_leaves_no_work_behind():
+    model = Classifier()
+    with running(model, max_batch=1) as server:
+        model.gate.clear()
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as first:
+            first.sendall(raw_request("first"))
+            eventually(lambda: len(model.batches) == 1)
+            with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as leaving:
+                leaving.sendall(raw_request("a") + raw_request("bb"))
+                eventually(lambda: server.metric("zoo_queue_texts") == 1)
+            eventually(lambda: server.metric("zoo_queue_texts") == 0)
+            model.gate.set()
+    assert model.batches == [["first"]]
 
 
 def test_the_description_has_the_version_of_the_package(server):

@@ -9,7 +9,7 @@ import importlib.util
 
 from dense_lstm_zoo_runtime import install
 
-_LIBRARIES = ("fastapi", "uvicorn", "prometheus_client")
+_LIBRARIES = ("fastapi", "uvicorn", "httptools", "prometheus_client")
 
 
 def check_libraries() -> None:

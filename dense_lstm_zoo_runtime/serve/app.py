@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dense_lstm_zoo_runtime import __version__
 from dense_lstm_zoo_runtime.serve import descriptions
@@ -20,13 +21,14 @@ from dense_lstm_zoo_runtime.serve.batching import Batcher
 from dense_lstm_zoo_runtime.serve.errors import RequestError, too_busy, unknown
 from dense_lstm_zoo_runtime.serve.explaining import Explainer
 from dense_lstm_zoo_runtime.serve.metrics import Metrics
-from dense_lstm_zoo_runtime.serve.middleware import Watch
+from dense_lstm_zoo_runtime.serve.middleware import Shortcut, Watch
 from dense_lstm_zoo_runtime.serve.models import Model
 from dense_lstm_zoo_runtime.serve.page import Page
 from dense_lstm_zoo_runtime.serve.reading import read_body, read_texts
 from dense_lstm_zoo_runtime.serve.settings import Settings
 
 _KEYS = {"predict": "predictions", "embed": "vectors", "explain": "explanations"}
+_SOON = 0.05  # seconds in which most answers are there
 _log = logging.getLogger("uvicorn.error")
 
 
@@ -73,17 +75,17 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests)
     _answer_errors(app, metrics)
     first = next(iter(models))
+    shortcuts: dict[str, Shortcut] = {}
+    app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests, shortcuts=shortcuts)
 
     async def answer(request: Request, operation: str, name: str) -> Response:
         if name not in models:
             raise unknown("model", name, models)
         model = models[name]
-        operations = model.description()["operations"]
-        if operation not in operations:
-            raise unknown(f"operation of the {model.task} model {name!r}:", operation, operations)
+        if operation not in model.all_operations:
+            raise unknown(f"operation of the {model.task} model {name!r}:", operation, model.all_operations)
         began = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(settings.timeout):
@@ -97,6 +99,24 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         answers = await _unless_cut(request, work, seconds_left, settings.timeout)
         content = b'{"%s":[%s]}' % (_KEYS[operation].encode(), b",".join(answers))
         return Response(content, media_type="application/json")
+
+    def shortcut(operation: str, name: str) -> ASGIApp:
+        async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+            request = Request(scope, receive)
+            try:
+                response = await answer(request, operation, name)
+            except RequestError as error:
+                response = _refuse(metrics, error)
+            await response(scope, receive, send)
+
+        return reply
+
+    for model in models.values():
+        for verb in model.all_operations:
+            reply = shortcut(verb, model.name)
+            shortcuts[f"/v1/models/{model.name}:{verb}"] = Shortcut(f"/v1/models/{{name}}:{verb}", reply)
+            if model.name == first:
+                shortcuts[f"/v1/{verb}"] = Shortcut(f"/v1/{verb}", reply)
 
     @app.post("/v1/predict", openapi_extra=descriptions.PREDICT, response_class=JSONResponse)
     async def predict(request: Request) -> Response:
@@ -171,20 +191,29 @@ async def _explain(explainer: Explainer, model: Model, texts: list[str]) -> list
 
 async def _unless_cut(request: Request, answering: Any, seconds_left: float, timeout: float) -> list[bytes]:
     """Return the answers. Cancel the work if the time is over or the client has left."""
-    work = asyncio.ensure_future(answering)
-    leaving = asyncio.ensure_future(request.receive())  # after the body, only a disconnect comes
+    tasks = [asyncio.ensure_future(answering)]
+    soon = min(_SOON, max(seconds_left, 0))
     try:
-        await asyncio.wait((work, leaving), timeout=max(seconds_left, 0), return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        if leaving.done():
+        await asyncio.wait(tasks, timeout=soon)
+        if not tasks[0].done():  # only then is it worth a task of its own to watch the client
+            tasks.append(asyncio.ensure_future(request.receive()))  # after the body, only a disconnect comes
+            await asyncio.wait(tasks, timeout=max(seconds_left - soon, 0), return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            return tasks[0].result()
+        if tasks[1].done():
             raise RequestError(499, "client_left", "The client has left.")
         message = f"The answer took longer than {timeout:g} s. Try again later, or send fewer and shorter texts."
         raise RequestError(504, "slow_answer", message)
     finally:
-        for task in (work, leaving):
-            task.cancel()
-        await asyncio.gather(work, leaving, return_exceptions=True)
+        if not all(task.done() for task in tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _refuse(metrics: Metrics, error: RequestError) -> Response:
+    metrics.rejected.labels(error.reason).inc()
+    return JSONResponse({"error": error.message}, error.status, error.headers)
 
 
 def _answer_errors(app: FastAPI, metrics: Metrics) -> None:
@@ -192,8 +221,7 @@ def _answer_errors(app: FastAPI, metrics: Metrics) -> None:
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestError)
-        metrics.rejected.labels(error.reason).inc()
-        return JSONResponse({"error": error.message}, error.status, error.headers)
+        return _refuse(metrics, error)
 
     async def route(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -52,8 +53,13 @@ class Model:
             "task": self.task,
             "model": self.model,
             "labels": list(self.labels),
-            "operations": sorted([*self.operations, *(["explain"] if self.explain else [])]),
+            "operations": self.all_operations,
         }
+
+    @functools.cached_property
+    def all_operations(self) -> list[str]:
+        """The names of its operations."""
+        return sorted([*self.operations, *(["explain"] if self.explain else [])])
 
 
 def serve(name: str, predictor: Predicts) -> Model:

@@ -29,7 +29,7 @@ def run(models: Mapping[str, Model], settings: Settings) -> NoReturn:
         access_log=settings.log_level == "debug",
         timeout_graceful_shutdown=int(settings.timeout) + 2,
         server_header=False,
-        http=HalfClosing,  # by h11, which limits the headers of a request to 64 KiB, as faster parsers do not
+        http=HalfClosing,
     )
     sys.stdout.flush()
     sys.stderr.flush()

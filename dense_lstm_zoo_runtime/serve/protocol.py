@@ -1,24 +1,64 @@
-"""HTTP/1.1 as uvicorn speaks it, and answers for clients that have finished sending but still read."""
+"""HTTP/1.1 as uvicorn speaks it, with a limit on headers, and answers for clients that send no more but still read."""
 
 from __future__ import annotations
 
+import json
 import socket
+from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _LOOK = 0.1  # seconds between two looks at whether the client has left
+_VERSIONS = ("1.0", "1.1")
+_MOST_HEADERS = 64 * 1024  # bytes of a request before its body
 
 
-class HalfClosing(H11Protocol):
+class HalfClosing(HttpToolsProtocol):
     """A connection that stays open for answers after the client has closed its own direction of it.
 
-    uvicorn alone closes at the end of input. Of a client that has left altogether only that end is seen too, until
-    something is sent to it: a ``100 Continue``, which every HTTP/1.1 client discards. A client that is gone refuses it,
-    and its texts are given up.
+    uvicorn alone closes it at the end of input, or never. Of a client that has left altogether only that end is seen
+    too, until something is sent to it: a ``100 Continue``, which every HTTP/1.1 client discards. A client that is gone
+    refuses it, and its texts are given up.
+
+    A request whose headers are longer than 64 KiB is refused, so that no client fills the memory with them.
     """
 
     _ended = False  # no more input comes
+    _current: RequestResponseCycle | None = None  # which is being answered; others wait in uvicorn's pipeline
+    _header_bytes: int | None = 0  # that have arrived of a request, or None from its body on
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, as every other request is refused, and close the connection.
+
+        Args:
+            msg: What is wrong with it.
+        """
+        advice = "Send HTTP/1.1, with one length of the body, and at most 64 KiB before it."
+        content = json.dumps({"error": f"{msg} {advice}"}).encode()
+        head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
+        self.transport.write(f"{head}{len(content)}\r\n\r\n".encode() + content)
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has arrived, and refuse headers that go on for too long."""
+        if self._header_bytes is not None:
+            self._header_bytes += len(data)
+        super().data_received(data)
+        if (self._header_bytes or 0) > _MOST_HEADERS and not self.transport.is_closing():
+            self.send_400_response("The headers are too long.")
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer, unless the version is another or the headers, which may arrive at once, are too long."""
+        self._header_bytes = None
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > _MOST_HEADERS or self.parser.get_http_version() not in _VERSIONS:
+            raise ValueError("no request")  # which the parser takes as the end of all requests
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note the end of a request."""
+        self._header_bytes = 0
+        super().on_message_complete()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Return whether the connection stays open: it does while a whole request waits for its answer."""
@@ -37,13 +77,29 @@ class HalfClosing(H11Protocol):
             self._unset_keepalive_if_required()
             self.transport.close()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell every request of the connection, of which uvicorn tells the last."""
+        for cycle in self._unanswered():
+            cycle.disconnected = True
+            cycle.message_event.set()
+        super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._current = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _unanswered(self) -> list[RequestResponseCycle]:
+        """Return the request that is being answered, and those that have come after it."""
+        cycles = [self._current, *(cycle for cycle, _ in reversed(self.pipeline))]
+        return [cycle for cycle in cycles if cycle is not None and not cycle.response_complete]
+
     def _is_answering(self) -> bool:
-        cycle = self.cycle
-        return cycle is not None and not (cycle.more_body or cycle.response_complete or cycle.disconnected)
+        return any(not (cycle.more_body or cycle.disconnected) for cycle in self._unanswered())
 
     def _probe(self) -> None:
-        if self.scope["http_version"] == "1.1" and not self.cycle.response_started:
-            self.transport.write(self.conn.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
+        first = self._unanswered()[0]
+        if first.scope["http_version"] == "1.1" and not first.response_started:
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _look(self) -> None:
         if self.transport.is_closing():

@@ -10,7 +10,6 @@ import argparse
 import array
 import asyncio
 import collections
-import contextlib
 import csv
 import json
 import os
@@ -35,6 +34,8 @@ down only way find use may water long little very after words called just where 
 
 _MEMORY, _PROCESSOR_TIME = "process_resident_memory_bytes", "process_cpu_seconds_total"
 _TEXTS, _BATCHES = "zoo_batch_texts_sum", "zoo_batch_texts_count"
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
+_CLOSING = re.compile(rb"(?i)\nconnection: close")
 
 
 @dataclass
@@ -50,6 +51,11 @@ class Tally:
     seconds: array.array[float] = field(default_factory=lambda: array.array("d"))
     statuses: collections.Counter[int] = field(default_factory=collections.Counter)
 
+    @property
+    def is_over(self) -> bool:
+        """True if no other request is sent."""
+        return self.remaining <= 0 or time.perf_counter() >= self.deadline
+
 
 def texts(lengths: Sequence[int]) -> Iterator[str]:
     """Yield texts without end, each of one of ``lengths`` words, and the same ones each time."""
@@ -64,38 +70,68 @@ def request(address: str, path: str, batch: Sequence[str]) -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+class Client(asyncio.Protocol):
+    """One connection, which sends its next request when the last one is answered.
+
+    Streams would take as long for a request as the server itself, and the two share the machine.
+
+    Args:
+        requests: The requests to choose from.
+        tally: Where answers are counted.
+    """
+
+    def __init__(self, requests: Sequence[bytes], tally: Tally) -> None:
+        self.closed = asyncio.get_running_loop().create_future()
+        self._requests, self._tally = requests, tally
+        self._answer = bytearray()
+        self._end = 0  # of the answer that arrives, once its length is known
+        self._is_waiting = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the first request."""
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+        self._send()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of an answer. After the last part, send the next request."""
+        self._answer += data
+        if not self._end:
+            head, separator, _ = self._answer.partition(b"\r\n\r\n")
+            if not separator:
+                return
+            length = _LENGTH.search(head)
+            self._end = len(head) + len(separator) + int(length[1] if length else 0)
+        if len(self._answer) < self._end:
+            return
+        self._is_waiting = False
+        self._tally.seconds.append(time.perf_counter() - self._began)
+        self._tally.statuses[int(self._answer.split(None, 2)[1])] += 1
+        is_last = _CLOSING.search(self._answer) is not None
+        del self._answer[:]
+        self._end = 0
+        if is_last or self._tally.is_over:
+            self._transport.close()
+        else:
+            self._send()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Count a request that is not answered as lost."""
+        self._tally.lost += self._is_waiting
+        self.closed.set_result(None)
+
+    def _send(self) -> None:
+        self._tally.remaining -= 1
+        self._is_waiting = True
+        self._began = time.perf_counter()
+        self._transport.write(self._requests[self._tally.remaining % len(self._requests)])
+
+
 async def client(host: str, port: int, requests: Sequence[bytes], tally: Tally) -> None:
     """Send requests until there are none left or the time is over; on a new connection if the server closes one."""
-    while tally.remaining > 0 and time.perf_counter() < tally.deadline:
-        reader, writer = await asyncio.open_connection(host, port)
-        try:
-            await converse(reader, writer, requests, tally)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            tally.lost += 1
-        finally:
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
-
-async def converse(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requests: Sequence[bytes], tally: Tally
-) -> None:
-    """Send requests on one connection until the server says that it closes it, or as long as there are any."""
-    head = b""
-    while (
-        tally.remaining > 0
-        and time.perf_counter() < tally.deadline
-        and not re.search(rb"(?i)\nconnection: close", head)
-    ):
-        tally.remaining -= 1
-        began = time.perf_counter()
-        writer.write(requests[tally.remaining % len(requests)])
-        head = await reader.readuntil(b"\r\n\r\n")
-        (length,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)
-        await reader.readexactly(int(length))
-        tally.seconds.append(time.perf_counter() - began)
-        tally.statuses[int(head.split()[1])] += 1
+    while not tally.is_over:
+        _, connection = await asyncio.get_running_loop().create_connection(lambda: Client(requests, tally), host, port)
+        await connection.closed
 
 
 def metrics(url: str) -> tuple[dict[str, float], dict[str, str]]:
