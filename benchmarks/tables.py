@@ -20,7 +20,7 @@ from benchmarks import batch, cpu_seconds, figures, server_tables
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
-from benchmarks.speed.more_tables import kept_memory, long_texts, profile
+from benchmarks.speed.more_tables import kept_memory, long_texts, profile, raw_texts
 from benchmarks.speed.table import table as speed_table
 from dense_lstm_zoo.display import code, plots
 from dense_lstm_zoo.storage import files
@@ -196,6 +196,7 @@ TABLES = {
     "pretraining": pretraining,
     "pretraining_curves": functools.partial(transfer, "pretraining_curves"),
     "profile": profile,
+    "raw_texts": raw_texts,
     "review_models": review_models,
     "rounded_vectors": rounded_vectors,
     "runtime_server": server_tables.served,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_rows
-from dense_lstm_zoo.data.batching import pad, padded_length, plan_batches
+from dense_lstm_zoo.data.batching import pad, padded_length, plan_batches, plan_predictions
 from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
 
@@ -82,9 +82,32 @@ def test_evaluation_batches_hold_every_text_in_order_of_length():
 def test_predictions_come_back_in_the_order_of_the_texts():
     model = harness.tiny("bilstm")
     rows = [row[row > 0] for row in harness.ids(9, 12)[:8]]
-    together = predict_rows(model, rows, batch_size=3)
-    for row, logits in zip(rows, together, strict=True):
-        np.testing.assert_allclose(model.predict_on_batch(row[None])[0], logits, atol=1e-5)
+    alone = [np.asarray(model(row[None]))[0] for row in rows]
+    shapes = []
+    together = predict_rows(lambda ids: shapes.append(ids.shape) or model(ids), rows * 13)
+    np.testing.assert_allclose(together, alone * 13, atol=1e-5)
+    longest = sorted(map(len, rows * 13))
+    assert shapes == [(52, longest[51]), (52, longest[-1])]  # no padding beyond the longest row
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches_of_predictions_are_few_and_neither_small_nor_large_nor_wide(seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, rng.choice([20, 300, 5000]), rng.integers(40, 1500)).tolist()
+    plan = plan_predictions(lengths)
+    assert sorted(np.concatenate(plan).tolist()) == list(range(len(lengths)))
+    longest = [max(lengths[i] for i in indices) for indices in plan]
+    assert longest == sorted(longest)
+    for indices, length in zip(plan, longest, strict=True):
+        assert len(indices) <= 96
+        assert len(indices) == 1 or length * len(indices) <= 65_536
+        assert len(indices) >= 40 or length * 80 > 65_536
+        assert len(indices) < 80 or length * len(indices) <= 8192
+
+
+def test_a_few_predictions_are_one_batch_and_no_text_is_left_over_for_a_batch_of_its_own():
+    assert [len(plan_predictions([9] * n)) for n in (0, 1, 39, 96, 97)] == [0, 1, 1, 1, 2]
+    assert sorted(len(indices) for indices in plan_predictions([9] * 97)) == [48, 49]
 
 
 def test_without_shuffling_every_index_comes_once():

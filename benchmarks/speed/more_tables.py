@@ -1,4 +1,4 @@
-"""The tables of long texts, of a step's profile and of kept memory, as Markdown, from their CSV files."""
+"""The tables of long texts, of a step's profile, of kept memory and of raw texts, as Markdown, from their CSV files."""
 
 from __future__ import annotations
 
@@ -60,6 +60,30 @@ def kept_memory() -> str:
             f"{row.ratio}x ({row.ratio_low}-{row.ratio_high})",
             f"{row.kept_million_faults} and {row.returned_million_faults}",
             f"{row.kept_peak_mb} and {row.returned_peak_mb}",
+        )
+        for row in rows.itertuples()
+    ]
+    return "\n".join([display.table(header, cells), *_end(rows)])
+
+
+def raw_texts() -> str:
+    """Return the table of presets' times from raw texts to answers."""
+    rows = read_rows(ROOT / "results" / "raw_texts.csv")
+    header = [
+        "preset",
+        "texts of",
+        "texts",
+        "bundle, ms",
+        "batches of 256, ms",
+        "to bundle",
+        "runtime, ms",
+        "to bundle",
+    ]
+    cells = [
+        (
+            *(row.preset, row.dataset, row.texts, f"{row.bundle_ms} ({row.bundle_spread_ms})"),
+            *(f"{row.large_ms} ({row.large_spread_ms})", f"{row.large_ratio}x"),
+            *(f"{row.runtime_ms} ({row.runtime_spread_ms})", f"{row.runtime_ratio}x"),
         )
         for row in rows.itertuples()
     ]

@@ -16,8 +16,10 @@ from dense_lstm_zoo.data.batching import (
     generated,
     num_tokens,
     pad,
+    pad_predicted,
     plan_batches,
     plan_in_order,
+    plan_predictions,
 )
 from dense_lstm_zoo.data.graphs import graph
 
@@ -110,11 +112,19 @@ class TrainingBatches(ShuffledBatches):
 
 
 def evaluation_batches(
-    rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256, weights: Sequence[float] | None = None
+    rows: Sequence[Row],
+    labels: Sequence[int],
+    batch_size: int | None = None,
+    weights: Sequence[float] | None = None,
 ) -> tf.data.Dataset:
-    """Return batches of (ids, labels), or (ids, labels, weights), sorted by length, for ``validation_data``."""
+    """Return batches of (ids, labels), or (ids, labels, weights), sorted by length, for ``validation_data``.
+
+    Without ``batch_size`` they have as many texts as predictions are fastest with.
+    """
     examples = Examples(rows, labels, weights)
-    batches = [examples.collate(indices) for indices in plan_batches(examples.lengths, batch_size)]
+    lengths = examples.lengths
+    plan = plan_predictions(lengths) if batch_size is None else plan_batches(lengths, batch_size)
+    batches = [examples.collate(indices) for indices in plan]
     return generated(lambda: iter(batches), examples.signature, len(batches))
 
 
@@ -125,7 +135,7 @@ def batches_in_order(rows: Sequence[Row], batch_size: int = 256) -> tf.data.Data
     return generated(lambda: map(examples.collate, plan), examples.signature, len(plan)).prefetch(4)
 
 
-def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
+def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row]) -> np.ndarray:
     """Return one row of numbers per text, such as its logits, in the order of ``rows``: float32 (texts, width).
 
     They are computed in batches of similar length.
@@ -133,10 +143,9 @@ def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_siz
     Args:
         run: Maps padded ids (batch, time) to (batch, width).
         rows: The ids of each text, at least one text.
-        batch_size: Texts per batch.
     """
-    plan = plan_batches([num_tokens(row) for row in rows], batch_size)
-    batches = [run(pad([rows[i] for i in indices])).numpy() for indices in plan]
+    plan = plan_predictions([num_tokens(row) for row in rows])
+    batches = [run(pad_predicted([rows[i] for i in indices])).numpy() for indices in plan]
     outputs = np.empty((len(rows), batches[0].shape[1]), np.float32)
     outputs[np.concatenate(plan)] = np.concatenate(batches)
     return outputs

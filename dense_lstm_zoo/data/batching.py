@@ -12,6 +12,9 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 
 MAX_TOKENS = 1 << 16  # of a padded batch, so that a few very long texts do not exhaust memory
+# Of a batch of predictions. Larger ones leave the processor's caches, and hold more padding; with fewer rows than the
+# least, a program would be compiled for each shape.
+_MOST_ROWS, _LEAST_ROWS, _TOKENS = 96, 40, 1 << 13
 Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or several features (tokens, ...) by name
 
 
@@ -35,11 +38,14 @@ def num_tokens(row: Row) -> int:
     return len(row if isinstance(row, np.ndarray) else row["token_ids"])
 
 
-def pad(rows: Sequence[Row], value: int = 0) -> Any:
-    """Return the rows right-padded with ``value`` to ``padded_length`` of the longest: int32 (batch, time, ...)."""
+def pad(rows: Sequence[Row], value: int = 0, length: Callable[[int], int] = padded_length) -> Any:
+    """Return the rows right-padded with ``value`` to ``length`` of the longest: int32 (batch, time, ...).
+
+    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each. Predictions use ``max(1, n)``.
+    """
     if isinstance(rows[0], dict):
-        return {name: pad([row[name] for row in rows], value) for name in rows[0]}
-    batch = np.full((len(rows), padded_length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
+        return {name: pad([row[name] for row in rows], value, length) for name in rows[0]}
+    batch = np.full((len(rows), length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
     for row, ids in zip(batch, rows, strict=True):
         row[: len(ids)] = ids
     return batch
@@ -67,6 +73,34 @@ def plan_batches(
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
+def plan_predictions(lengths: Sequence[int]) -> list[np.ndarray]:
+    """Return the indices of each batch of predictions: sorted by length, every index once.
+
+    Example:
+        >>> [len(indices) for indices in plan_predictions([20] * 200 + [500] * 50)]
+        [96, 96, 58]
+    """
+    order = np.argsort(lengths, kind="stable")
+    longest = np.asarray(lengths)[order]
+    batches, start = [], 0
+    while start < len(order):
+        end = min(start + _MOST_ROWS, len(order))
+        while end - start > _LEAST_ROWS and longest[end - 1] * (end - start) > _TOKENS:
+            end -= 1
+        if 0 < len(order) - end < _LEAST_ROWS:  # what is left over is too little for a batch of its own
+            end = len(order) if len(order) - start < 2 * _LEAST_ROWS else start + (len(order) - start) // 2
+        while end - start > 1 and longest[end - 1] * (end - start) > MAX_TOKENS:
+            end -= 1
+        batches.append(order[start:end])
+        start = end
+    return batches
+
+
+def pad_predicted(rows: Sequence[Row]) -> Any:
+    """Return the rows of a batch of predictions, right-padded to the longest. Layers pad small batches themselves."""
+    return pad(rows, length=lambda longest: max(1, longest))
+
+
 def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
     """Return the indices of each batch in the order of the texts. Few long texts make a batch, as in ``plan_batches``.
 
@@ -88,20 +122,17 @@ def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
     return batches
 
 
-def predict_by_token(
-    run: Callable[[np.ndarray], tf.Tensor], rows: Sequence[Row], batch_size: int = 64
-) -> list[np.ndarray]:
+def predict_by_token(run: Callable[[np.ndarray], tf.Tensor], rows: Sequence[Row]) -> list[np.ndarray]:
     """Return an array (tokens, width) per text, in the order of ``rows``, computed in batches of similar length.
 
     Args:
         run: Maps padded ids (batch, time) to (batch, time, width).
         rows: The ids of each text.
-        batch_size: Texts per batch.
     """
     results: list[Any] = [None] * len(rows)
     lengths = [num_tokens(row) for row in rows]
-    for indices in plan_batches(lengths, batch_size):
-        for i, values in zip(indices, run(pad([rows[i] for i in indices])).numpy(), strict=True):
+    for indices in plan_predictions(lengths):
+        for i, values in zip(indices, run(pad_predicted([rows[i] for i in indices])).numpy(), strict=True):
             results[i] = values[: lengths[i]].copy()  # a view would keep the whole batch
     return results
 

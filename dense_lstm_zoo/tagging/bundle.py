@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _CHUNK = 1024  # sentences held at a time by predict_stream
-_BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +141,12 @@ class TaggingBundle(Bundle):
 
     def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the index of each token's tag, and its probability."""
-        from dense_lstm_zoo.data.batching import pad, plan_batches
+        from dense_lstm_zoo.data.batching import pad_predicted, plan_predictions
 
         rows = self.encode(sentences)
         answers: list[Any] = [None] * len(sentences)
-        for indices in plan_batches([len(tokens) for tokens in sentences], _BATCH):
-            tags, shares = self._tag(pad([rows[i] for i in indices]))
+        for indices in plan_predictions([len(tokens) for tokens in sentences]):
+            tags, shares = self._tag(pad_predicted([rows[i] for i in indices]))
             for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
                 n = len(sentences[i])
                 answers[i] = row_tags[:n], row_shares[:n]

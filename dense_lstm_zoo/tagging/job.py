@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import tensorflow as tf
 
-from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_batches
+from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_predictions
 from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.tagging.batches import TaggedExamples
 from dense_lstm_zoo.tagging.bundle import TaggingBundle
@@ -119,7 +119,7 @@ class TaggingJob(WordVectorJob):
         )
         known_tags = {tag: i for tag, i in tags.items() if tag != RARE}  # a rare tag of dev is never right
         dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known_tags)
-        plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
+        plan = [dev.collate(indices) for indices in plan_predictions(dev.lengths)]
         dev_batches = generated(lambda: iter(plan), signature, len(plan))
         return FitData(batches.dataset, dev_batches, batches.start_at, [batches], batch_tokens=batches.median_tokens)
 
