@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A text, its predicted label and probability, and the probability of every label."""
+    """A text, its predicted label and probability, and the probability of every label.
+
+    Attributes:
+        text: The text.
+        label: The predicted label.
+        probability: Its probability.
+        probabilities: The probability of every label.
+        known_words: How many of the words that are read the model knows. With none, as of another language, the label
+            is a guess, however likely. None where that is not counted: in the answers of a SavedModel.
+    """
 
     text: str
     label: str
     probability: float
     probabilities: dict[str, float]
+    known_words: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

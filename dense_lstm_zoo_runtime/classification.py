@@ -11,7 +11,7 @@ from dense_lstm_zoo_runtime.answers import Explanation, Prediction
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
-from dense_lstm_zoo_runtime.ids import Row, TextIds
+from dense_lstm_zoo_runtime.ids import UNKNOWN, Row, TextIds
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 _CHUNK = 4096  # texts held at a time
@@ -39,15 +39,17 @@ class Classifier:
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come."""
         for chunk in checks.text_chunks(texts, _CHUNK):
-            logits, shares = self._run(chunk, ("logits", "probabilities"))
-            likeliest = logits.argmax(axis=1).tolist()
-            for text, row, best in zip(chunk, shares.tolist(), likeliest, strict=True):
-                yield Prediction(text, self._labels[best], row[best], dict(zip(self._labels, row, strict=True)))
+            rows = [self._ids(text) for text in chunk]
+            logits, shares = self._outputs(rows, ("logits", "probabilities"))
+            word_counts = [int((row["token_ids"] > UNKNOWN).sum()) for row in rows]
+            answers = zip(chunk, shares.tolist(), logits.argmax(axis=1).tolist(), word_counts, strict=True)
+            for text, row, best, count in answers:
+                yield Prediction(text, self._labels[best], row[best], dict(zip(self._labels, row, strict=True)), count)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come."""
         for chunk in checks.text_chunks(texts, _CHUNK):
-            yield from self._run(chunk, ("vectors",))[0]
+            yield from self._outputs([self._ids(text) for text in chunk], ("vectors",))[0]
 
     def explain_steps(self, text: str) -> Iterator[Explanation | None]:
         """Yield None after each step of an explanation, and the explanation at the end. See ``Predictor.explain``."""
@@ -81,10 +83,6 @@ class Classifier:
     def width(self) -> int:
         """The length of the vectors."""
         return int(self._graph.graph.output_shapes["vectors"][-1])
-
-    def _run(self, texts: Sequence[str], outputs: Sequence[str]) -> list[np.ndarray]:
-        """Return outputs (texts, ...) in the order of the texts."""
-        return self._outputs([self._ids(text) for text in texts], outputs)
 
     def _outputs(self, rows: Sequence[Row], outputs: Sequence[str]) -> list[np.ndarray]:
         """Return outputs (texts, ...) for the ids of texts."""

@@ -29,6 +29,7 @@ def test_texts_are_answered_in_order_by_the_first_model(server):
         "label": "odd",
         "probability": 0.75,
         "probabilities": {"even": 0.25, "odd": 0.75},
+        "known_words": None,
     }
     assert server.ask("/v1/models/m0:predict", {"texts": ["a"]}).json == {
         "predictions": [answer.json["predictions"][0]]

@@ -49,7 +49,7 @@ def test_json_holds_every_field(exports, capsys):
     line = capsys.readouterr().out
     assert "\x9b" not in line
     row = json.loads(line)
-    assert set(row) == {"text", "label", "probability", "probabilities"}
+    assert set(row) == {"text", "label", "probability", "probabilities", "known_words"}
     assert row["text"] == "café\x9b"
     assert sum(row["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 

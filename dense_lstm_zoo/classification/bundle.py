@@ -27,6 +27,7 @@ from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import Prediction
+from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 _CHUNK = 4096  # texts held at a time
 # Metrics that another temperature changes.
 _OF_TEMPERATURE = re.compile("(^|_)(loss|calibration_error)(_uncalibrated)?$")
+
+
+def _count_known(row: Any) -> int:
+    """Return how many of the ids of a text are those of words."""
+    ids = row["token_ids"] if isinstance(row, dict) else row
+    return int((ids > UNKNOWN).sum())
 
 
 @dataclass(eq=False, repr=False)
@@ -85,12 +92,15 @@ class ClassificationBundle(Bundle):
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
+        from dense_lstm_zoo.classification.batches import predict_rows
+
         for chunk in self._chunks(texts):
-            logits = self._logits(chunk)
+            rows = self.text_to_ids.encode(chunk)
+            logits = predict_rows(self.logits_of, rows)
             shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
-            for text, row, best in zip(chunk, shares, likeliest, strict=True):
+            for text, row, best, count in zip(chunk, shares, likeliest, map(_count_known, rows), strict=True):
                 by_label = dict(zip(self.labels, row.tolist(), strict=True))
-                yield Prediction(text, self.labels[best], float(row[best]), by_label)
+                yield Prediction(text, self.labels[best], float(row[best]), by_label, count)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities (texts, classes) of raw texts. Raises the same errors as ``predict``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -104,7 +104,34 @@ def _answer(command: str, request: Request) -> None:
             separator=_separator(request, config),
             conllu=request.output is not None and ending(request.output) == "conllu",
         )
-        writing.write(target, options, texts, getattr(model, f"{command}_stream"), _shapes(task, model.labels))
+        unknown = _UnknownTexts(getattr(model, f"{command}_stream"))
+        writing.write(target, options, texts, unknown.answers, _shapes(task, model.labels))
+    unknown.warn()
+
+
+class _UnknownTexts:
+    """The answers of a model, and how many of the texts hold no word that it knows."""
+
+    def __init__(self, answer: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+        self._answer = answer
+        self._texts = self._without_words = 0
+
+    def answers(self, texts: Iterable[Any]) -> Iterator[Any]:
+        """Yield the answers to texts."""
+        for answer in self._answer(texts):
+            self._texts += 1
+            self._without_words += getattr(answer, "known_words", None) == 0
+            yield answer
+
+    def warn(self) -> None:
+        """Say on standard error if there were such texts."""
+        if self._without_words:
+            sys.stdout.flush()
+            print(
+                f"{self._without_words:,} of {self._texts:,} texts: the model knows none of their words, so their "
+                "labels are guesses.",
+                file=sys.stderr,
+            )
 
 
 def _shapes(task: Task, labels: Sequence[str]) -> writing.Shapes:

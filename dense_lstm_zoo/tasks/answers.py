@@ -52,14 +52,14 @@ class AnswerForm:
 
 
 def fields(answer: Any) -> dict[str, Any]:
-    """Return an answer's keys and values, without its text.
+    """Return an answer's keys and values for files and tables, without its text and the count of its known words.
 
     Example:
         >>> from dense_lstm_zoo_runtime import Prediction
         >>> fields(Prediction("fine", "yes", 0.75, {"no": 0.25, "yes": 0.75}))
         {'label': 'yes', 'probability': 0.75, 'probabilities': {'no': 0.25, 'yes': 0.75}}
     """
-    return {name: value for name, value in vars(answer).items() if name != "text"}
+    return {name: value for name, value in vars(answer).items() if name not in ("text", "known_words")}
 
 
 def strings(values: Any) -> list[str]:

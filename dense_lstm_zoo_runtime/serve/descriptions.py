@@ -55,7 +55,11 @@ _CLASS = {
 }
 _PREDICTION: dict[str, Any] = {
     "oneOf": [
-        {"title": "Class", "type": "object", "properties": _CLASS},
+        {
+            "title": "Class",
+            "type": "object",
+            "properties": {**_CLASS, "known_words": {"type": ["integer", "null"]}},
+        },
         {
             "title": "Tags",
             "type": "object",
