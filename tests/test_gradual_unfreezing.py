@@ -9,7 +9,7 @@ import pytest
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.training.freezing import Freeze
 from dense_lstm_zoo.training.loop import Paused
-from tests import bundle_harness
+from tests import bundle_harness, model_harness
 from tests.saving_harness import same_weights
 from tests.training_harness import interrupted, train
 
@@ -41,6 +41,18 @@ class Watch(keras.callbacks.Callback):
     def layers(self):
         """Return the layers of a bilstm that each epoch has changed."""
         return [[x for x in LAYERS if any(path.startswith(x) for path in changed)] for changed in self.changed]
+
+
+def test_what_is_trained_grows_by_a_layer_from_the_top_down():
+    model, freeze = model_harness.tiny("bilstm"), Freeze(gradual=True)
+    freeze.set_model(model)
+    layers = []
+    for epoch in range(4):
+        freeze.on_epoch_begin(epoch)
+        layers.append([x for x in LAYERS if any(w.path.startswith(x) for w in model.trainable_variables)])
+        freeze.on_epoch_end(epoch)
+    assert layers == [list(LAYERS[:1]), list(LAYERS[:2]), list(LAYERS), list(LAYERS)]
+    assert freeze.first_whole_epoch(model) == 2
 
 
 @pytest.fixture(scope="module")

@@ -202,7 +202,9 @@ class TestOnTheCommandLine:
     def test_predict_uses_the_export_in_the_runs_folder_and_says_so(self, run, capsys):
         status, out, err = output_of(capsys, "predict", run, *TEXTS)
         assert status == 0
-        assert err == f"using {run / 'onnx'} (ONNX, float32 weights)\n"
+        line, notice = err.splitlines()
+        assert line == f"using {run / 'onnx'} (ONNX, float32 weights)"
+        assert notice.startswith("2 of 3 texts: the model knows none of their words")
         expected = zoo.load(run).predict(TEXTS)
         assert [line.split("\t")[0] for line in out.splitlines()] == [prediction.label for prediction in expected]
 
