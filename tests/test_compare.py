@@ -248,7 +248,6 @@ def test_a_model_that_was_trained_on_the_texts_is_named(classifiers):
     assert note.startswith("B was trained on texts of them: 5 of ")
 
 
-@pytest.mark.slow
 def test_taggers_are_compared_by_tokens_spans_and_sentences():
     first, second = other("bilstm_tagger"), other("bilstm_tagger", seed=8)
     spans = ["O", "B-X", "I-X", "B-Y", "I-Y", "O2", "B-Z"]

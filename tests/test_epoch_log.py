@@ -50,7 +50,6 @@ def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, 
     assert [line.split()[0] for line in table(capsys.readouterr().out)] == ["epoch", "2/3", "3/3"]
 
 
-@pytest.mark.slow
 def test_a_run_without_progress_prints_nothing(tmp_path, capfd):
     train(tmp_path / "run", epochs=1)
     assert capfd.readouterr() == ("", "")

@@ -224,7 +224,6 @@ def sampled(sampler, arguments, draws):
     return np.array(losses, np.float64), sums / draws
 
 
-@pytest.mark.slow
 def test_the_estimated_sum_over_all_words_is_right_on_average():
     features, table, bias, targets = problem(words=300)
     features = features / 3
