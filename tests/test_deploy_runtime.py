@@ -220,6 +220,20 @@ def test_a_request_that_ends_early_is_not_answered_and_leaves_nothing_behind(ser
     eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
 
 
+@pytest.mark.parametrize("trailers", ["X: a\r\n" * 100_000, "X: " + "a" * 2_000_000], ids=["many", "endless"])
+def test_trailers_after_a_body_are_limited_too(server, trailers):
+    head = "POST /v1/predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = "".join(f"1\r\n{character}\r\n" for character in '{"texts":["abc"]}')
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(f"{head}{body}0\r\nX: a\r\n\r\n".encode())
+        assert b'"label":"odd"' in connection.recv(65_536)  # a few are no harm, nor are small chunks
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(f"{head}{body}0\r\n{trailers}".encode())
+        with contextlib.suppress(ConnectionResetError):
+            assert b"headers are too long" in response(connection)
+    eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
+
+
 def test_a_client_that_leaves_with_several_requests_open_leaves_no_work_behind():
     model = Classifier()
     with running(model, max_batch=1) as server:

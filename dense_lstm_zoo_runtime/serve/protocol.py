@@ -10,7 +10,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 _LOOK = 0.1  # seconds between two looks at whether the client has left
 _VERSIONS = ("1.0", "1.1")
-_MOST_HEADERS = 64 * 1024  # bytes of a request before its body
+_MOST_HEADERS = 64 * 1024  # bytes of a request beside its body
+_CHUNK = 16  # bytes that a chunk of a body has around it at most
 
 
 class HalfClosing(HttpToolsProtocol):
@@ -25,7 +26,7 @@ class HalfClosing(HttpToolsProtocol):
 
     _ended = False  # no more input comes
     _current: RequestResponseCycle | None = None  # which is being answered; others wait in uvicorn's pipeline
-    _header_bytes: int | None = 0  # that have arrived of a request, or None from its body on
+    _surplus = 0  # bytes that have arrived of a request and are not of its body
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request, as every other request is refused, and close the connection.
@@ -40,16 +41,19 @@ class HalfClosing(HttpToolsProtocol):
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has arrived, and refuse headers that go on for too long."""
-        if self._header_bytes is not None:
-            self._header_bytes += len(data)
+        """Take what has arrived, and refuse headers, or trailers after a body, that go on for too long."""
+        self._surplus += len(data)
         super().data_received(data)
-        if (self._header_bytes or 0) > _MOST_HEADERS and not self.transport.is_closing():
+        if self._surplus > _MOST_HEADERS and not self.transport.is_closing():
             self.send_400_response("The headers are too long.")
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body, around which stand the length and the ends of its chunk."""
+        self._surplus -= len(body) + _CHUNK
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless the version is another or the headers, which may arrive at once, are too long."""
-        self._header_bytes = None
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > _MOST_HEADERS or self.parser.get_http_version() not in _VERSIONS:
             raise ValueError("no request")  # which the parser takes as the end of all requests
@@ -57,7 +61,7 @@ class HalfClosing(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Note the end of a request."""
-        self._header_bytes = 0
+        self._surplus = 0
         super().on_message_complete()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
