@@ -16,10 +16,10 @@ from dense_lstm_zoo.data.batching import (
     generated,
     num_tokens,
     pad,
-    pad_predicted,
     plan_batches,
     plan_in_order,
     plan_predictions,
+    run_batches,
 )
 from dense_lstm_zoo.data.graphs import graph
 
@@ -144,8 +144,7 @@ def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row]) -> np.nda
         run: Maps padded ids (batch, time) to (batch, width).
         rows: The ids of each text, at least one text.
     """
-    plan = plan_predictions([num_tokens(row) for row in rows])
-    batches = [run(pad_predicted([rows[i] for i in indices])).numpy() for indices in plan]
+    plan, batches = zip(*((indices, logits.numpy()) for indices, logits in run_batches(run, rows)), strict=True)
     outputs = np.empty((len(rows), batches[0].shape[1]), np.float32)
     outputs[np.concatenate(plan)] = np.concatenate(batches)
     return outputs

@@ -41,12 +41,6 @@ _CHUNK = 4096  # texts held at a time
 _OF_TEMPERATURE = re.compile("(^|_)(loss|calibration_error)(_uncalibrated)?$")
 
 
-def _count_known(row: Any) -> int:
-    """Return how many of the ids of a text are those of words."""
-    ids = row["token_ids"] if isinstance(row, dict) else row
-    return int((ids > UNKNOWN).sum())
-
-
 @dataclass(eq=False, repr=False)
 class ClassificationBundle(Bundle):
     """A trained sentence classifier."""
@@ -92,13 +86,14 @@ class ClassificationBundle(Bundle):
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
-        from dense_lstm_zoo.classification.batches import predict_rows
+        from dense_lstm_zoo.data.batching import word_ids
 
         for chunk in self._chunks(texts):
             rows = self.text_to_ids.encode(chunk)
-            logits = predict_rows(self.logits_of, rows)
+            logits = self._logits_of_rows(rows)
+            counts = [int((word_ids(row) > UNKNOWN).sum()) for row in rows]
             shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
-            for text, row, best, count in zip(chunk, shares, likeliest, map(_count_known, rows), strict=True):
+            for text, row, best, count in zip(chunk, shares, likeliest, counts, strict=True):
                 by_label = dict(zip(self.labels, row.tolist(), strict=True))
                 yield Prediction(text, self.labels[best], float(row[best]), by_label, count)
 
@@ -265,9 +260,12 @@ class ClassificationBundle(Bundle):
         return graph(explainer(self.model), [self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
+        return self._logits_of_rows(self.text_to_ids.encode(texts))
+
+    def _logits_of_rows(self, rows: Sequence[Any]) -> np.ndarray:
         from dense_lstm_zoo.classification.batches import predict_rows
 
-        return predict_rows(self.logits_of, self.text_to_ids.encode(texts))
+        return predict_rows(self.logits_of, rows)
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
         chunks = [self._logits(chunk) for chunk in self._chunks(texts)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import keras
 import numpy as np
@@ -15,6 +15,7 @@ MAX_TOKENS = 1 << 16  # of a padded batch, so that a few very long texts do not 
 # Of a batch of predictions. Larger ones leave the processor's caches, and hold more padding; with fewer rows than the
 # least, a program would be compiled for each shape.
 _MOST_ROWS, _LEAST_ROWS, _TOKENS = 96, 40, 1 << 13
+Outputs = TypeVar("Outputs")
 Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or several features (tokens, ...) by name
 
 
@@ -33,15 +34,20 @@ def padded_length(length: int) -> int:
     return step
 
 
+def word_ids(row: Row) -> np.ndarray:
+    """Return the ids of the words of a text: (tokens,)."""
+    return row if isinstance(row, np.ndarray) else row["token_ids"]
+
+
 def num_tokens(row: Row) -> int:
     """Return the number of tokens of a text."""
-    return len(row if isinstance(row, np.ndarray) else row["token_ids"])
+    return len(word_ids(row))
 
 
 def pad(rows: Sequence[Row], value: int = 0, length: Callable[[int], int] = padded_length) -> Any:
     """Return the rows right-padded with ``value`` to ``length`` of the longest: int32 (batch, time, ...).
 
-    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each. Predictions use ``max(1, n)``.
+    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each.
     """
     if isinstance(rows[0], dict):
         return {name: pad([row[name] for row in rows], value, length) for name in rows[0]}
@@ -96,9 +102,17 @@ def plan_predictions(lengths: Sequence[int]) -> list[np.ndarray]:
     return batches
 
 
-def pad_predicted(rows: Sequence[Row]) -> Any:
-    """Return the rows of a batch of predictions, right-padded to the longest. Layers pad small batches themselves."""
-    return pad(rows, length=lambda longest: max(1, longest))
+def run_batches(run: Callable[[Any], Outputs], rows: Sequence[Row]) -> Iterator[tuple[np.ndarray, Outputs]]:
+    """Yield the indices of each batch of predictions with the outputs for it.
+
+    Batches are padded to their longest text alone: layers that need few shapes pad small batches themselves.
+
+    Args:
+        run: Maps padded ids (batch, time, ...) to outputs.
+        rows: The ids of each text.
+    """
+    for indices in plan_predictions([num_tokens(row) for row in rows]):
+        yield indices, run(pad([rows[i] for i in indices], length=lambda longest: max(1, longest)))
 
 
 def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
@@ -130,10 +144,9 @@ def predict_by_token(run: Callable[[np.ndarray], tf.Tensor], rows: Sequence[Row]
         rows: The ids of each text.
     """
     results: list[Any] = [None] * len(rows)
-    lengths = [num_tokens(row) for row in rows]
-    for indices in plan_predictions(lengths):
-        for i, values in zip(indices, run(pad_predicted([rows[i] for i in indices])).numpy(), strict=True):
-            results[i] = values[: lengths[i]].copy()  # a view would keep the whole batch
+    for indices, outputs in run_batches(run, rows):
+        for i, values in zip(indices, outputs.numpy(), strict=True):
+            results[i] = values[: num_tokens(rows[i])].copy()  # a view would keep the whole batch
     return results
 
 

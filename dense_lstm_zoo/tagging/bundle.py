@@ -141,12 +141,10 @@ class TaggingBundle(Bundle):
 
     def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the index of each token's tag, and its probability."""
-        from dense_lstm_zoo.data.batching import pad_predicted, plan_predictions
+        from dense_lstm_zoo.data.batching import run_batches
 
-        rows = self.encode(sentences)
         answers: list[Any] = [None] * len(sentences)
-        for indices in plan_predictions([len(tokens) for tokens in sentences]):
-            tags, shares = self._tag(pad_predicted([rows[i] for i in indices]))
+        for indices, (tags, shares) in run_batches(self._tag, self.encode(sentences)):
             for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
                 n = len(sentences[i])
                 answers[i] = row_tags[:n], row_shares[:n]
