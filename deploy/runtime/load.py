@@ -100,17 +100,16 @@ class Client(asyncio.Protocol):
             head, separator, _ = self._answer.partition(b"\r\n\r\n")
             if not separator:
                 return
-            length = _LENGTH.search(head)
+            length, self._is_last = _LENGTH.search(head), _CLOSING.search(head) is not None
             self._end = len(head) + len(separator) + int(length[1] if length else 0)
         if len(self._answer) < self._end:
             return
         self._is_waiting = False
         self._tally.seconds.append(time.perf_counter() - self._began)
         self._tally.statuses[int(self._answer.split(None, 2)[1])] += 1
-        is_last = _CLOSING.search(self._answer) is not None
         del self._answer[:]
         self._end = 0
-        if is_last or self._tally.is_over:
+        if self._is_last or self._tally.is_over:
             self._transport.close()
         else:
             self._send()
