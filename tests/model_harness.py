@@ -13,6 +13,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.models import registry
+from tests.slow_cases import slow_but
 
 VOCABULARY, CLASSES, TAGS, CHARS, FROZEN = 20, 3, 4, 9, 4
 TIME = 6
@@ -142,10 +143,7 @@ REPRESENTATIVES = {"dc_bilstm", "dense_lstm_lm", "gated_skip_tagger"}
 
 def slow_but_one_of_each_task(tested: Sequence[Case]) -> pytest.MarkDecorator:
     """Parametrise a test by cases of which ``make test`` runs the representatives."""
-    quick = [case.name in REPRESENTATIVES and not case.options for case in tested]
-    marks = [[] if is_quick else pytest.mark.slow for is_quick in quick]
-    params = [pytest.param(case, marks=mark, id=str(case)) for case, mark in zip(tested, marks, strict=True)]
-    return pytest.mark.parametrize("case", params)
+    return pytest.mark.parametrize("case", slow_but(set(map(Case, REPRESENTATIVES)), tested), ids=str)
 
 
 cases = pytest.mark.parametrize("case", CASES, ids=str)

@@ -8,6 +8,7 @@ from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
 from tests.bundle_harness import bundle, with_random_weights
 from tests.model_harness import Case
+from tests.slow_cases import slow_but
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
@@ -21,9 +22,7 @@ def kernel(name):
     return {} if name == "dc_bilstm" else Case(name).accepted(kernel="native")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in MODELS]
-)
+@pytest.mark.parametrize("name", slow_but(QUICK, MODELS))
 def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     trained = with_random_weights(bundle(name, num_frozen_words=0, **kernel(name)), seed=1, scale=0.7)
     explanation = trained.explain(TEXT)

@@ -15,6 +15,7 @@ from dense_lstm_zoo.tagging.to_onnx import graphs
 from tests import bundle_harness, model_harness
 from tests.model_harness import VARIANTS, Case
 from tests.onnx_harness import session
+from tests.slow_cases import slow_but
 
 SKIPPING = Case("gated_skip_tagger", (("num_layers", 4), ("units", 16)))  # wide enough for weights to be made smaller
 CASES = [
@@ -75,9 +76,7 @@ def nodes_of(graph):
                 yield from nodes_of(attribute.g)
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[] if case in QUICK else pytest.mark.slow, id=str(case)) for case in CASES]
-)
+@pytest.mark.parametrize("case", slow_but(QUICK, CASES), ids=str)
 def test_the_graph_of_every_tagger_tags_as_its_bundle_does(case):
     bundle = random_bundle(case)
     model = only_graph(bundle)

@@ -16,6 +16,7 @@ from dense_lstm_zoo.training.callbacks import EpochSeconds
 from dense_lstm_zoo.training.epoch_log import EpochLog
 from tests.files_harness import mounted
 from tests.saving_harness import same_weights
+from tests.slow_cases import slow_but
 from tests.training_harness import small_demo, train
 
 ALWAYS = 1e-9  # saves after every batch
@@ -81,9 +82,7 @@ def assert_equal(ours, theirs):
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
-@pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=[pytest.mark.slow] * (task != "classification")) for task in RUNS]
-)
+@pytest.mark.parametrize("task", slow_but(("classification",), RUNS))
 def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(of_task, tmp_path, capsys, task):
     expected, numbers = of_task
     interrupted(tmp_path / "run", task, (1, 5))

@@ -7,6 +7,7 @@ import pytest
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS
 from tests.backends import numpy, tf
+from tests.slow_cases import slow_but
 
 
 def random_inputs(units, batch=5, time=7):
@@ -65,10 +66,7 @@ STEPS = {
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[] if name in ("highway", "recurrent_highway") else pytest.mark.slow)
-        for name in sorted({*STEPS} - {"none", "outputs", "gated_outputs"})  # those are above
-    ],
+    slow_but(("highway", "recurrent_highway"), sorted({*STEPS} - {"none", "outputs", "gated_outputs"})),  # those: above
 )
 def test_a_compiled_step_equals_the_portable_one_in_values_and_gradients(name):
     x, lengths, rng = random_inputs(4)

@@ -12,6 +12,7 @@ from dense_lstm_zoo.classification.vocabulary import build_vocabulary
 from tests import training_harness
 from tests.bundle_harness import bundle as made
 from tests.bundle_harness import with_random_weights
+from tests.slow_cases import slow_but
 
 FEW = {"char_filters": 4, "char_dim": 3}
 
@@ -40,13 +41,7 @@ def test_characters_past_the_24th_do_not_count_and_the_alphabet_is_by_frequency(
     assert build_vocabulary(["No film, no FUN"]).with_chars.chars == "nfo,ilmu"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in ("bilstm", "cnn_mc") else pytest.mark.slow)
-        for name in zoo.list_models(task="classification")
-    ],
-)
+@pytest.mark.parametrize("name", slow_but(("bilstm", "cnn_mc"), zoo.list_models(task="classification")))
 def test_a_classifier_reads_characters_and_padding_and_company_change_nothing(name):
     bundle = with_random_weights(made(name, **FEW), seed=1, scale=0.5)
     texts = ["the film was very long", "qwerty", "zzz", ""]
