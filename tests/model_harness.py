@@ -67,6 +67,7 @@ TOGETHER = [
     ("residual_bilstm", {"embedding_dim": 8}),  # as wide as its layers: no projection
     ("lm_classifier", {"wiring": "stacked", "directions": 1, "pooling": "attention"}),
     ("lm_classifier", {"wiring": "residual", "embedding_dim": 4, "cell": "gru"}),
+    ("bilstm", {"pooled_words": True, "char_filters": 4}),
     ("bilstm", CONTEXT),
     ("bilstm_tagger", {**CONTEXT, "context_directions": 1, "context_dim": 0, "context_cell": "gru"}),
     ("dense_lstm_lm", {"softmax": "tied", "optimizer": "adam", "learning_rate": 0.01, "average": 0.9}),

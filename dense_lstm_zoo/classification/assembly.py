@@ -41,6 +41,7 @@ def classifier(
     dropout: float = 0.5,
     l2: float = 1e-3,
     softmax_max_norm: float | None = None,
+    pooled_words: bool = False,
     recurrent_initializer: str = "orthogonal",
     unit_forget_bias: bool = True,
     kernel: str = "auto",
@@ -56,6 +57,9 @@ def classifier(
     With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
     and each word vector is joined with a convolution of the word's characters: M_0 = Dropout([E[x]; CNN(chars)]).
     With ``context_units`` it is joined with the states of a text encoder as well. See ``context.context_features``.
+
+    With ``pooled_words`` the softmax also reads the words themselves, past the encoder:
+    h* = [pool(H); mean_t E[x_t]; max_t E[x_t]] (Shen et al. 2018, section 3.1).
 
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
@@ -77,6 +81,7 @@ def classifier(
         dropout: Dropout rate on the pooled state.
         l2: L2 penalty of the softmax kernel.
         softmax_max_norm: Largest norm of a class's weights, or None for no limit.
+        pooled_words: Whether the softmax reads the mean and the largest values of the word vectors beside the states.
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Whether forget gates start with a bias of 1.
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
@@ -153,7 +158,14 @@ def classifier(
         "dtype": dtype,
     }
     states = encode(words, lengths, lstm_options)
-    pooled = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")(pool(states, lengths, dtype))
+    pooled = pool(states, lengths, dtype)
+    if pooled_words:
+        means_and_maxima = [
+            layers.MaskedPooling(mode, dtype=dtype, name=f"words_{mode}")(vectors, lengths=lengths)
+            for mode in ("mean", "max")
+        ]
+        pooled = keras.layers.Concatenate(dtype=dtype, name="states_and_words")([pooled, *means_and_maxima])
+    pooled = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")(pooled)
     logits = keras.layers.Dense(
         num_classes,
         kernel_regularizer=keras.regularizers.L2(l2) if l2 else None,

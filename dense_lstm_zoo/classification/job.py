@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.classification import baseline, encoder_source
+from dense_lstm_zoo.classification import baseline, convex_head, encoder_source
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
-from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.convex_head import ConvexHead
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.dev_curve import DevCurve
+from dense_lstm_zoo.classification.embedding import pooled_of
 from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.folder import BundleFolder
 
 _SMALL_DEV = 50  # texts
+_PROBED, _CHUNK = 1_000, 2_000  # texts by which encoders are compared; that are read between two looks at the clock
 
 
 class ClassificationJob(WordVectorJob):
@@ -140,7 +145,8 @@ class ClassificationJob(WordVectorJob):
         if isinstance(weights, Mapping):
             weights = {str(name): weight for name, weight in weights.items()}
         options = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
-        options["max_batch_tokens"] = self.options.max_batch_tokens
+        for name in ("max_batch_tokens", "head", "effort"):
+            options[name] = getattr(self.options, name)
         return {name: value for name, value in options.items() if value is not None}
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
@@ -175,6 +181,46 @@ class ClassificationJob(WordVectorJob):
             *(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight),
             batch_tokens=batches.median_tokens,
         )
+
+    def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
+        """Fit the last layer as a logistic regression, and return loss and accuracy on the texts that it was fitted on.
+
+        Of more texts than can be read in that time, a random part is taken.
+        """
+        head, features, labels = self._convex_head(model, config, seconds=seconds)
+        model.get_layer("logits").set_weights([head.kernel, head.bias])
+        accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
+        return {"accuracy": accuracy, "loss": -likelihood}
+
+    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[float, float]:
+        """Return log-likelihood and accuracy on dev of a logistic regression on some of the texts."""
+        head, *_ = self._convex_head(model, config, most=_PROBED)
+        return head.dev_likelihood, head.dev_accuracy
+
+    def _convex_head(
+        self, model: keras.Model, config: Mapping[str, Any], *, most: int | None = None, seconds: float | None = None
+    ) -> tuple[ConvexHead, np.ndarray, np.ndarray]:
+        """Return a fitted last layer, and the features and labels of the training texts it was fitted on."""
+        train, dev = self.corpus.train, self.corpus.dev
+        assert dev is not None  # with_dev has made one
+        text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
+        run, end = pooled_of(model, text_to_ids.signature), time.monotonic() + (seconds or math.inf)
+        texts, labels = self._shuffled(train, most)
+        dev_texts, dev_labels = self._shuffled(dev, most)
+        dev_features, parts = predict_rows(run, text_to_ids.encode(dev_texts)), []
+        for first in range(0, len(texts), _CHUNK):
+            parts.append(predict_rows(run, text_to_ids.encode(texts[first : first + _CHUNK])))
+            if time.monotonic() > end:
+                break
+        features = np.concatenate(parts)
+        labels = labels[: len(features)]
+        head = convex_head.fit(features, labels, dev_features, dev_labels, len(self.labels), self.class_weight)
+        return head, features, labels
+
+    def _shuffled(self, split: Split, most: int | None) -> tuple[list[str], np.ndarray]:
+        """Return texts and labels in random order, those of the first few alone if ``most`` is not None."""
+        order = np.random.default_rng(self.options.seed).permutation(len(split))[:most]
+        return [split.texts[i] for i in order], np.array(split.labels)[order]
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev if asked to, and return its scores, with those of the baseline."""

@@ -1,7 +1,7 @@
 """Sentence classification, as the rest of the package sees it."""
 
 from dense_lstm_zoo.classification.answers import ANSWERS
-from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks import Effort, Task
 from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
@@ -40,6 +40,20 @@ TASK = Task(
             otherwise="accuracy",
             choices=("accuracy", "macro_f1", "loss"),
         ),
+        Option(
+            "head",
+            str,
+            "convex: the first epoch fits the last layer alone, as a logistic regression over the encoder's states",
+            otherwise="trained with the rest",
+            choices=("convex",),
+        ),
+        Option(
+            "effort",
+            str,
+            "quick: a model within three minutes, from the trained model that serves the texts best or from none",
+            otherwise="no limit of time",
+            choices=("quick",),
+        ),
         Option("max_tokens", int, "read only the first N tokens of a text", otherwise="all", metavar="N"),
         Option("calibrate", bool, "fit the temperature of the probabilities on dev", otherwise="no"),
     ),
@@ -52,6 +66,22 @@ TASK = Task(
         "dropout": Range(0.2, 0.6, step=0.1),
         "embedding_dropout": Range(0.2, 0.6, step=0.1),
         "learning_rate": Range(5e-4, 5e-3, log=True),
+    },
+    efforts={
+        "quick": Effort(
+            model="bilstm",
+            settings={
+                "head": "convex",
+                "pooled_words": True,
+                "minutes": 2.5,
+                "batch_size": 50,
+                "patience": 10,
+                "monitor": "loss",
+                "l2": 0.0,  # a penalty on weights that undo the scales of features would pull at the wrong ones
+                "learning_rate": 0.001,
+            },
+            from_scratch={"units": 100, "learning_rate": 0.005},
+        )
     },
     own_files=("csv", "tsv", "jsonl", "parquet", "xlsx"),
     commands=("predict", "embed", "explain"),

@@ -15,7 +15,7 @@ from dense_lstm_zoo.corpora.dataset import Dataset, as_option
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import MINUTES, RUNNING
-from dense_lstm_zoo.training import request, run_file
+from dense_lstm_zoo.training import effort, request, run_file
 
 _PROTOCOL = ("seeds", "folds", "only_folds")
 # Any sizes of data: a factory checks its other arguments whatever they are.
@@ -52,7 +52,7 @@ _SAVING = Group(
 @command(
     "train",
     "Train a model on a corpus and write a bundle: model, vocabulary, scores, learning curve.",
-    argument("model", nargs="?", help=f"{MODEL} (default: that of --config)"),
+    argument("model", nargs="?", help=f"{MODEL} (default: that of --config or --effort)"),
     *settings(from_option(MINUTES), seed="seed of weights, dropout and batches"),
     _SEVERAL_RUNS,
     _SAVING,
@@ -84,7 +84,7 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
     settings = dict(options) if config is None else _with_config(run_file.read_settings(config), options)
     check_folds(settings.get("folds"), options)
     model_of_config = settings.pop("model", None)
-    model = model_of_config if model is None else model
+    model = model or model_of_config or effort.model_of(settings.get("effort"))
     if model is None:
         raise ValueError(
             "Name a model, such as dc_bilstm (dense-lstm-zoo list names all), or a run.toml with --config."

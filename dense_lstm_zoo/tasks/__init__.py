@@ -10,7 +10,7 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import checks
@@ -28,6 +28,21 @@ _MODULES = {
     "language_model": "dense_lstm_zoo.language.task",
     "tagging": "dense_lstm_zoo.tagging.task",
 }
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Settings of a training with ``effort`` where its user sets nothing.
+
+    Args:
+        model: The model of a command that names none.
+        settings: Options of ``train`` and model arguments. Those that a model does not have are left out.
+        from_scratch: The same for a model that goes on from no trained one.
+    """
+
+    model: str
+    settings: Mapping[str, Any]
+    from_scratch: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -59,6 +74,7 @@ class Task:
         predicts_words: Whether its classes are its words. Its corpora have no labels, its vocabulary no padding, and
             its words are separated by white space.
         reads_characters: Whether all of its models read characters.
+        efforts: What each value of the option ``effort`` sets.
     """
 
     name: str
@@ -82,6 +98,7 @@ class Task:
     takes_tokens: bool = False
     predicts_words: bool = False
     reads_characters: bool = False
+    efforts: Mapping[str, Effort] = field(default_factory=dict)
 
     @property
     def all_options(self) -> tuple[Option, ...]:

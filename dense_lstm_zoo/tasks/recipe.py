@@ -26,6 +26,7 @@ class Recipe:
         max_words: Size of a language model's vocabulary. None means all words.
         unfreeze: How layers join in training that goes on from a model. See ``train``.
         layer_decay: What the learning rate is divided by from one layer to the next below, likewise.
+        head: How a classifier's last layer begins. See ``train``.
         expected: The paper's result for its own model, by corpus: test accuracy in percent, or test perplexity.
     """
 
@@ -43,6 +44,7 @@ class Recipe:
     max_words: int | None = None
     unfreeze: str | None = None
     layer_decay: float | None = None
+    head: str | None = None
     expected: Mapping[str, float] = field(default_factory=dict)
 
     def learning_rate_factor(self, epoch: int) -> float:

@@ -112,6 +112,11 @@ class TimeLimit(keras.callbacks.Callback):
         self._batch_seconds: deque[float] = deque(maxlen=_LAST_BATCHES)
         self.reason: str | None = None  # of the end, once the time is over
 
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until the run must have ended."""
+        return max(0.0, self._end - time.monotonic())
+
     def is_over(self) -> bool:
         """Return whether only the time to score is left: dev, dev again and test, each in a third of a training's."""
         scoring = self._dev_batches * statistics.median(self._batch_seconds) if self._batch_seconds else 0

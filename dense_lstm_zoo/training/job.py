@@ -164,6 +164,24 @@ class Job(abc.ABC):
         """
         return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test, **options)
 
+    def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
+        """Fit the last layer of a model, where ``head`` asks for it, and return the scores on the training texts.
+
+        Args:
+            model: The model, with the weights it starts from.
+            config: The run's config.
+            seconds: Read texts for so long at most. None means all texts.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no option head.")
+
+    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[float, float]:
+        """Fit a last layer on some of the texts, and return how good it is on dev. The model is left as it is.
+
+        Returns:
+            A number that is higher for a better one, and the task's score.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no option effort.")
+
     def weights(self) -> dict[str, Any]:
         """Return model arguments that only set initial weights, and so do not belong in a config."""
         return {}

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundles.bundle import read_dev_curve
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks import with_options
-from dense_lstm_zoo.training import run_file, run_folder
+from dense_lstm_zoo.training import run_file, run_folder, starts
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import Run, prepare
 from dense_lstm_zoo.training.request import check
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.training.checkpoint import Checkpoint
+    from dense_lstm_zoo.training.job import FitData
+    from dense_lstm_zoo.training.request import Request
+    from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
 
 class Paused(Exception):  # noqa: N818 - not an error
@@ -106,7 +110,7 @@ def train(
 
         callbacks = check_own(callbacks)
     request = check(name, run_dir, arguments, recipe=recipe, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
-    run = prepare(request, dataset, progress)
+    run = _prepare(request, dataset, progress)
     run.callbacks = callbacks or ()
     run.repeat += run_file.note(run.callbacks)
 
@@ -148,6 +152,16 @@ def train(
     return bundle
 
 
+def _prepare(request: Request, dataset: Any, progress: bool) -> Run:
+    if not request.starts:
+        return prepare(request, dataset, progress)
+    check_tensorflow("Trainings by zoo.train")
+
+    from dense_lstm_zoo.corpora.loader import as_corpus
+
+    return starts.prepare_best_start(request, as_corpus(dataset, request.task.name), progress)
+
+
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: float) -> None:
     """Train from the checkpoint's epoch to the last, or until patience or the time runs out."""
     import keras
@@ -180,16 +194,13 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: flo
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     checkpoint.follow(callbacks, data.carried)
+    run_callbacks = RunCallbacks(
+        callbacks, checkpoint, model=run.model, steps=int(data.training.cardinality()), epochs=epochs
+    )
     fit = functools.partial(
         run.model.fit,
         validation_data=data.dev,
-        callbacks=RunCallbacks(
-            callbacks,
-            checkpoint,
-            model=run.model,
-            steps=int(data.training.cardinality()),
-            epochs=epochs,
-        ),
+        callbacks=run_callbacks,
         verbose=0,
         class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
@@ -201,7 +212,24 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: flo
             if run.model.stop_training or checkpoint.epochs >= epochs:
                 return
             checkpoint.resume(run.model)  # fit ends with the average of the weights
+        if not checkpoint.epochs and getattr(run.job.options, "head", None):
+            _fit_head(run, data, run_callbacks)
+            if run.model.stop_training or checkpoint.epochs >= epochs:
+                return
         fit(data.training, initial_epoch=checkpoint.epochs, epochs=epochs)
+
+
+def _fit_head(run: Run, data: FitData, callbacks: RunCallbacks) -> None:
+    """Train the first epoch: the last layer alone, by the job."""
+    run.model.stop_training = False
+    callbacks.on_train_begin()
+    callbacks.on_epoch_begin(0)
+    row = run.job.fit_head(run.model, run.config, run.limit.seconds_left / 2 if run.limit else None)
+    dev = run.model.evaluate(data.dev, return_dict=True, verbose=0)
+    callbacks.on_epoch_end(0, {**row, **{f"val_{name}": value for name, value in dev.items()}})
+    if run.limit and run.limit.is_over():
+        run.model.stop_training = True
+    callbacks.on_train_end()  # unless epochs are left
 
 
 def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:

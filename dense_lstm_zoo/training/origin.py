@@ -17,7 +17,7 @@ from dense_lstm_zoo.training.job import Job
 # fmt: off
 _FREE = frozenset((
     "average", "clip_norm", "crf", "dropout_sharing", "dtype", "embedding_learning_rate", "forget_bias",
-    "gate_bias", "init_range", "kernel", "l2", "learning_rate", "optimizer", "pooling_l2",
+    "gate_bias", "init_range", "kernel", "l2", "learning_rate", "optimizer", "pooled_words", "pooling_l2",
     "recurrent_initializer", "remat", "softmax_max_norm", "stop_gradient", "trainable_embeddings",
     "unit_forget_bias", "variational_dropout", "weight_decay",
 ))

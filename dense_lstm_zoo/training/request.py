@@ -17,7 +17,7 @@ from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.tasks import Task, every_option
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.tasks.recipes import get_recipe
-from dense_lstm_zoo.training import defaults, run_folder
+from dense_lstm_zoo.training import defaults, effort, run_folder
 from dense_lstm_zoo_runtime import install
 
 
@@ -51,6 +51,7 @@ class Request:
     tensorboard: bool = False
     overwrite: bool = False
     chooses_vectors: bool = False  # nobody named them
+    starts: tuple[Request, ...] = ()  # trained models that it may go on from, where ``effort`` chooses
 
     def with_trained_words(self) -> Request:
         """Return the request without word vectors, and with the recipe that trains the words."""
@@ -87,9 +88,13 @@ def check(
         FileNotFoundError: No such vector file, trained model or text encoder.
     """
     values = checks.plain(values)
+    starts: list[dict[str, Any]] = []
+    if values.get("effort") is not None:
+        values, starts = effort.with_settings(model, values)
     arguments = {name: value for name, value in values.items() if name not in every_option()}
     task = tasks.find(registry.entry(model).task)
     own = {name: value for name, value in values.items() if name in every_option()}
+    recipe_given = recipe
     settings, recipe, notice = defaults.choose(task, model, own, arguments, recipe)
     registry.resolve(model, arguments, recipe, complete=False)
     for name in registry.FROM_DATA:
@@ -106,6 +111,16 @@ def check(
     return Request(
         *(model, task, target, recipe, seed, settings, options, arguments, notice, bool(tensorboard), bool(overwrite)),
         chooses_vectors=own.get("vectors") is None and settings.get("vectors") is not None,
+        starts=tuple(
+            check(
+                *(model, run_dir, start),
+                recipe=recipe_given,
+                seed=seed,
+                tensorboard=tensorboard,
+                overwrite=overwrite,
+            )
+            for start in starts
+        ),
     )
 
 

@@ -23,6 +23,8 @@ from dense_lstm_zoo.training.layer_order import head_layers
 from dense_lstm_zoo.training.origin import arguments_of, is_free, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap
 
+_OF_HEAD = ("crf", "pooled_words")  # arguments that change the last layer
+
 
 @dataclass(eq=False)
 class ModelSource(Source):
@@ -85,7 +87,8 @@ class ModelSource(Source):
                     _give_rows(layer, heads[layer.name], rng, axis=0 if by_word else -1)
 
     def _head_goes_on(self, job: Job) -> bool:
-        same_layers = self.arguments.get("crf") == self.trained.config["arguments"].get("crf")
+        theirs = self.trained.config["arguments"]
+        same_layers = all((self.arguments.get(name) or None) == (theirs.get(name) or None) for name in _OF_HEAD)
         return same_layers and sorted(job.labels) == sorted(self.trained.labels)
 
     def provenance(self, job: Job) -> dict[str, Any]:

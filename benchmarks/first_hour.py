@@ -1,0 +1,158 @@
+"""The first run of a newcomer, ``train --effort quick``, beside other models of seconds or minutes.
+
+Each corpus is trained with ``zoo.train("bilstm", corpus, effort="quick")`` and with four linear models whose free
+number is chosen on dev: TF-IDF with a logistic regression (the baseline beside every training), the same with balanced
+labels, NB-SVM, and fastText where it is installed. ``sst2@150`` is a random 150 of the training texts. IMDB is scored
+on 2,000 test reviews, a corpus without test texts on the first of ten folds, and each once. Rows go to
+results/first_hour.csv. From the repository's root:
+
+    python -m benchmarks.first_hour trec sst2@150 imdb@1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+import dense_lstm_zoo as zoo
+from benchmarks.nb_svm import NBSVM
+from dense_lstm_zoo import checks, machine
+from dense_lstm_zoo.classification import baseline
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.data.tokens import tokenize
+from tuning import protocols, result_files
+
+RESULTS = result_files.ROOT / "results" / "first_hour.csv"
+KEY = ["dataset", "method"]
+_TEST = 2_000  # texts, of a corpus that has more
+_STARS = {1: 0, 2: 0, 3: 1, 4: 1, 7: 2, 8: 3, 9: 3, 10: 4}  # of five, from 0, for a rating; there is no 5 or 6
+
+
+def corpus_of(name: str, seed: int) -> Corpus:
+    """Return a corpus with dev and test texts by its name, such as ``sst2@150`` for 150 of its training texts."""
+    base, _, number = name.partition("@")
+    corpus: Any = _ratings() if base == "imdb_ratings" else zoo.load_corpus(base, "classification")
+    if corpus.test is None:
+        corpus = corpus.fold(1, 10)
+    if len(corpus.test) > 10 * _TEST:
+        corpus = dataclasses.replace(corpus, test=_some(corpus.test, _TEST, seed))
+    if number:
+        corpus = dataclasses.replace(corpus, train=_some(corpus.train, checks.integer("texts", int(number)), seed))
+    corpus = corpus.with_dev(seed=seed)
+    return Corpus(name, corpus.label_names, corpus.train, corpus.dev, corpus.test)
+
+
+def _some(split: Split, number: int, seed: int) -> Split:
+    order = np.random.default_rng(seed).permutation(len(split))[:number]
+    return Split([split.texts[i] for i in order], [split.labels[i] for i in order])
+
+
+def _ratings() -> Corpus:
+    """Return the labelled reviews of IMDB with their ratings as five classes."""
+    import os
+
+    import pandas as pd
+
+    folder = Path(os.environ["DENSE_LSTM_ZOO_DATA"]) / "imdb"
+    parts = [pd.read_csv(folder / f"{part}.tsv.gz", sep="\t", quoting=3) for part in ("train", "test")]
+    train, test = (Split(list(part.text), [_STARS[rating] for rating in part.rating]) for part in parts)
+    return Corpus("imdb_ratings", tuple(f"{stars} stars" for stars in range(1, 6)), train, None, test)
+
+
+def linear_models(corpus: Corpus) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
+    """Yield the names of the linear models, and what fits each and returns the labels of the test texts."""
+    train, dev, test = (tokenize(part.texts) for part in (corpus.train, corpus.dev, corpus.test))
+    labels, dev_labels = np.array(corpus.train.labels), np.array(corpus.dev.labels)
+
+    def best_on_dev(vectorizer: Any, models: list[Any]) -> np.ndarray:
+        features, dev_features = vectorizer.fit_transform(train), vectorizer.transform(dev)
+        best = max((model.fit(features, labels) for model in models), key=lambda m: m.score(dev_features, dev_labels))
+        predicted: np.ndarray = best.predict(vectorizer.transform(test))
+        return predicted
+
+    def tf_idf() -> TfidfVectorizer:
+        return TfidfVectorizer(analyzer=baseline.words_and_pairs, sublinear_tf=True)
+
+    def regressions(class_weight: str | None) -> list[Any]:
+        return [LogisticRegression(C=c, max_iter=300, class_weight=class_weight) for c in (0.3, 1.0, 3.0, 10.0, 30.0)]
+
+    yield "TF-IDF + logistic regression", lambda: best_on_dev(tf_idf(), regressions(None))
+    yield "the same, balanced", lambda: best_on_dev(tf_idf(), regressions("balanced"))
+    counts = CountVectorizer(analyzer=baseline.words_and_pairs, binary=True)
+    yield "NB-SVM", lambda: best_on_dev(counts, [NBSVM(c) for c in (0.03, 0.1, 0.3, 1.0, 3.0)])
+    if importlib.util.find_spec("fasttext"):
+        yield "fastText", lambda: _fast_text(corpus)
+
+
+def _fast_text(corpus: Corpus) -> np.ndarray:
+    from benchmarks.frontier.fasttext_peer import FastText
+
+    names = [str(number) for number in range(len(corpus.label_names))]
+    train, dev = ((list(part.texts), [names[i] for i in part.labels]) for part in (corpus.train, corpus.dev))
+    peer = FastText()
+    peer.fit(train, dev)
+    return np.array([int(label) for label in peer.predict(list(corpus.test.texts))])
+
+
+def measure(name: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the row of each method on one corpus."""
+    corpus = corpus_of(name, seed)
+    right = np.array(corpus.test.labels)
+
+    def row(method: str, seconds: float, cpu_seconds: float, scores: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **{"dataset": name, "method": method, "texts": len(corpus.train), "test_texts": len(right)},
+            **{key: round(100 * float(value), 2) for key, value in scores.items()},
+            **{"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1), "seed": seed},
+            "versions": protocols.read_versions({"versions": machine.versions()}),
+            **{"processor": machine.processor(), "cores": machine.cores()},
+            "command": f"python -m benchmarks.first_hour {name}" + (f" --seed {seed}" if seed != 1 else ""),
+        }
+
+    with tempfile.TemporaryDirectory() as folder:
+        clocks = time.perf_counter(), time.process_time()
+        bundle = zoo.train("bilstm", corpus, Path(folder) / "run", effort="quick", seed=seed)
+        spent = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+    names = ("accuracy", "macro_f1", "ahead", "ahead_low", "ahead_high")
+    yield row("quick", *spent, {each: bundle.metrics[f"test_{each}"] for each in names})
+    for method, fit in linear_models(corpus):
+        clocks = time.perf_counter(), time.process_time()
+        predicted = fit()
+        spent = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+        yield row(
+            method,
+            *spent,
+            {"accuracy": (predicted == right).mean(), "macro_f1": f1_score(right, predicted, average="macro")},
+        )
+
+
+@protocols.plain_errors()
+def main(argv: list[str] | None = None) -> None:
+    """Measure the corpora that the arguments name."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.first_hour",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="+", help="corpora, such as trec, sst2@150, imdb@1000, imdb_ratings@3000")
+    parser.add_argument("--seed", type=int, default=1, help="of the run, and of the texts drawn (default: 1)")
+    options = parser.parse_args(argv)
+    for name in options.dataset:
+        for row in measure(name, options.seed):
+            print(row, flush=True)
+            result_files.merge(RESULTS, [row], KEY)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The start of a training with ``effort``: from scratch, or from the trained model that serves its texts best."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.training.prepare import Run, prepare
+from dense_lstm_zoo.training.request import Request
+
+
+def prepare_best_start(request: Request, dataset: Any, progress: bool) -> Run:
+    """Prepare a run from scratch and runs from trained models, and return the one with the best last layer on dev.
+
+    What each encoder gives before any training is compared, by a logistic regression on part of the texts. A trained
+    model that has seen dev or test texts is left out, and so is one whose settings do not suit.
+
+    Args:
+        request: A checked request with ``starts``.
+        dataset: As for ``prepare``, read already.
+        progress: Whether to print progress.
+    """
+    scores = dict(_scores(request, dataset))
+    best = max(scores, key=lambda start: scores[start])
+    if progress:
+        texts = ", ".join(f"{100 * score:.1f} % {_name(start)}" for start, (_, score) in scores.items())
+        notes.show(f"before any training, the last layer alone reaches on dev: {texts}")
+    return prepare(best, dataset, progress)
+
+
+def _scores(request: Request, dataset: Any) -> Iterator[tuple[Request, tuple[float, float]]]:
+    for start in (request, *request.starts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the chosen one is prepared again, and warns then
+            try:
+                run = prepare(start, dataset, progress=False)
+                scores = run.job.head_scores(run.model, run.config)
+            except ValueError:
+                if start is request:
+                    raise
+                continue
+        yield start, scores
+
+
+def _name(start: Request) -> str:
+    return f"from {start.options.init_from}" if start.options.init_from else "from scratch"

@@ -1,0 +1,165 @@
+"""A last layer that is fitted as a logistic regression, and the words that it may read past the encoder."""
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification import convex_head
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.training.prepare import prepare
+from dense_lstm_zoo.training.request import check
+from tests import model_harness as harness
+
+WORDS = {"sport": ["goal", "team", "match", "player", "win"], "food": ["soup", "bread", "salt", "cook", "oven"]}
+
+
+def texts_of(number, seed=1, labels=("sport", "food")):
+    """A corpus that single words tell apart."""
+    generator = np.random.default_rng(seed)
+
+    def split(number):
+        names = [labels[i % len(labels)] for i in range(number)]
+        texts = [" ".join(["the", *generator.choice(WORDS[name], 3), "of", "a", "day"]) for name in names]
+        return Split(texts, [labels.index(name) for name in names])
+
+    return Corpus("topics", tuple(labels), split(number), split(20), split(20))
+
+
+def random_features(classes, number=400, width=6, seed=0):
+    """Features of different sizes, one of them constant, and labels that depend on them."""
+    generator = np.random.default_rng(seed)
+    features = generator.normal(size=(number, width)) * [1, 100, 0.01, 1, 5, 1] + [0, 3, 0, 9, 0, 0]
+    features[:, 3] = 7.0
+    scores = (features - [0, 3, 0, 7, 0, 0]) / [1, 100, 0.01, 1, 5, 1] @ generator.normal(size=(width, classes))
+    labels = (scores + generator.gumbel(size=scores.shape)).argmax(axis=1)
+    return features.astype(np.float32), labels
+
+
+def loss_gradient(head, features, labels, weights):
+    """The gradient of C * sum of weighted cross-entropies + |W|^2 / 2, over features of variance 1, by its largest."""
+    scale = features.std(axis=0)
+    scale[scale < 1e-6] = np.inf
+    scaled = (features - features.mean(axis=0)) / scale
+    kernel = head.kernel * np.where(np.isinf(scale), 0, scale)[:, None]
+    logits = head.logits(features)
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    error = (shares - np.eye(logits.shape[1])[labels]) * weights[labels][:, None]
+    # Two labels have one logit, the difference, whose penalty is twice that of its halves.
+    penalty = 2 * kernel if logits.shape[1] == 2 else kernel
+    return np.abs(head.strength * scaled.T @ error + penalty).max() / np.abs(head.strength * scaled.T @ error).max()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weights", [None, {0: 1.0, 1: 4.0, 2: 0.5}])
+def test_the_head_is_the_minimum_of_the_penalised_loss_of_standardised_features(classes, weights, monkeypatch):
+    monkeypatch.setattr(convex_head, "_TOLERANCE", 1e-7)
+    features, labels = random_features(classes)
+    head = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], classes, weights)
+    each = np.array([1.0 if weights is None else weights[i] for i in range(classes)])
+    assert loss_gradient(head, features[:300], labels[:300], each) < 1e-3
+    assert not head.kernel[3].any()  # the constant feature
+
+
+def test_the_strength_is_that_with_the_lowest_loss_on_dev():
+    features, labels = random_features(3)
+    head = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], 3)
+    assert head.dev_accuracy == (head.logits(features[300:]).argmax(axis=1) == labels[300:]).mean()
+    strengths = convex_head._STRENGTHS
+    likelihoods = {}
+    for strength in strengths:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(convex_head, "_STRENGTHS", (strength,))
+            alone = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], 3)
+            likelihoods[strength] = alone.dev_likelihood
+    assert head.strength == max(likelihoods, key=likelihoods.get)
+    assert strengths[0] < head.strength < strengths[-1]
+
+
+@pytest.mark.parametrize("present", [[1], [0, 2]])
+def test_a_label_without_a_text_is_never_predicted(present):
+    features, labels = random_features(3)
+    chosen = np.isin(labels, present)
+    head = convex_head.fit(features[chosen], labels[chosen], features, labels, 3)
+    assert set(head.logits(features).argmax(axis=1)) == set(present)
+    assert np.isfinite(head.kernel).all()
+
+
+def test_the_softmax_reads_means_and_largest_values_of_the_words_beside_the_states():
+    model = harness.tiny("bilstm", pooled_words=True)
+    embedding, logits = model.get_layer("embedding"), model.get_layer("logits")
+    ids = np.array([[5, 3, 7, 0], [4, 0, 0, 0], [0, 0, 0, 0]], np.int32)
+    states = harness.tiny("bilstm")
+    states.get_layer("embedding").set_weights(embedding.get_weights())
+    states.get_layer("bilstm_1").set_weights(model.get_layer("bilstm_1").get_weights())
+    import keras
+
+    pooled = keras.Model(states.input, states.get_layer("pooling").output)(ids).numpy()
+    matrix = embedding.get_matrix()
+    rows = [matrix[row[row != 0]] for row in ids]
+    means = np.stack([row.mean(axis=0) if len(row) else np.zeros(7) for row in rows])
+    largest = np.stack([row.max(axis=0) if len(row) else np.zeros(7) for row in rows])
+    kernel, bias = logits.get_weights()
+    expected = np.concatenate([pooled, means, largest], axis=1) @ kernel + bias
+    np.testing.assert_allclose(model(ids).numpy(), expected, atol=1e-5)
+
+
+def train(folder, **options):
+    options = {
+        "units": 3,
+        "embedding_dim": 8,
+        "vectors": "none",
+        "recipe": "none",
+        "kernel": "native",
+        "l2": 0.0,
+        **options,
+    }
+    return zoo.train("bilstm", texts_of(80), folder, head="convex", progress=False, **options)
+
+
+def test_the_first_epoch_fits_the_last_layer_alone_and_later_ones_train_the_rest(tmp_path):
+    request = check("bilstm", tmp_path / "none", {"units": 3, "embedding_dim": 8, "vectors": "none"}, recipe="none")
+    start = prepare(request, texts_of(80), progress=False).model.get_weights()
+    bundle = train(tmp_path / "run", epochs=1, pooled_words=False)
+    *encoder, kernel, _ = bundle.model.get_weights()
+    for before, after in zip(start, encoder, strict=False):
+        np.testing.assert_array_equal(before, after)
+    assert not np.allclose(kernel, start[-2])
+    row = bundle.history.iloc[0]
+    split = bundle.evaluate(texts_of(80).train)
+    assert row.accuracy == pytest.approx(split["accuracy"])
+    assert row.loss == pytest.approx(split["loss"], rel=1e-4)
+    assert row.val_accuracy == pytest.approx(bundle.metrics["dev_accuracy"])
+    assert row.val_accuracy > 0.8
+    assert bundle.config["training"]["head"] == "convex"
+
+    longer = train(tmp_path / "longer", epochs=2, pooled_words=False)
+    assert longer.history.val_accuracy[0] == row.val_accuracy
+    assert len(longer.history) == 2
+
+
+@pytest.mark.slow
+def test_a_run_that_was_paused_after_its_head_goes_on_as_if_it_had_not_been(tmp_path):
+    with pytest.raises(zoo.Paused):
+        train(tmp_path / "paused", epochs=3, pause_after=1)
+    ours, theirs = train(tmp_path / "paused", epochs=3), train(tmp_path / "whole", epochs=3)
+    for one, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    seconds = ["seconds"]
+    assert ours.history.drop(columns=seconds).equals(theirs.history.drop(columns=seconds))
+
+
+def test_of_texts_that_take_too_long_to_read_a_part_is_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr("dense_lstm_zoo.classification.job._CHUNK", 30)
+    numbers = []
+    fit = convex_head.fit
+    monkeypatch.setattr(
+        convex_head, "fit", lambda features, *rest: numbers.append(len(features)) or fit(features, *rest)
+    )
+    options = {"units": 3, "embedding_dim": 8, "vectors": "none", "head": "convex"}
+    run = prepare(check("bilstm", tmp_path / "run", options, recipe="none"), texts_of(80), progress=False)
+    assert isinstance(run.job, ClassificationJob)
+    run.job.fit_head(run.model, run.config, seconds=1e-9)
+    run.job.fit_head(run.model, run.config)
+    assert numbers == [30, 80]

@@ -1,0 +1,141 @@
+"""Training with ``effort``: what it sets, and the trained model that it goes on from."""
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.training import effort, request, starts
+from tests import bundle_harness
+from tests.transfer_harness import TESTS, classification
+
+SMALL = {"units": 3, "embedding_dim": 4, "epochs": 1, "effort": "quick", "minutes": 1000, "kernel": "native"}
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Three trained models that look installed: one fits, one has seen the dev text, one is another model."""
+
+    class Installed:
+        def __init__(self, name, model, text):
+            bundle = bundle_harness.with_random_weights(bundle_harness.bundle(model))
+            bundle.train_texts = text_hashes.hash_texts([text.split()])
+            self.name, self.model = str(bundle.save(tmp_path / name)), model
+
+    installed = [
+        Installed("fits", "bilstm", "a text seen before"),
+        Installed("has_seen", "bilstm", TESTS[0]),
+        Installed("other", "lstm", "a text seen before"),
+    ]
+    monkeypatch.setattr(effort.presets, "list_presets", lambda task: installed)
+    return tmp_path
+
+
+def scores_of(monkeypatch, scratch, trained):
+    """Let encoders reach these numbers on dev."""
+
+    def head_scores(self, model, config):
+        from_trained = "init_from" in config["training"]
+        return (trained, 0.5) if from_trained else (scratch, 0.25)
+
+    monkeypatch.setattr(ClassificationJob, "head_scores", head_scores)
+
+
+def test_a_run_goes_on_from_the_model_whose_states_serve_the_texts_best(sources, tmp_path, monkeypatch, capsys):
+    scores_of(monkeypatch, scratch=-0.7, trained=-0.6)
+    small = {name: value for name, value in SMALL.items() if name not in ("units", "embedding_dim")}
+    bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, **small)
+    assert bundle.config["training"]["init_from"]["name"] == "fits"
+    assert bundle.config["arguments"]["pooled_words"] is True
+    assert bundle.config["training"]["effort"] == "quick"
+    line = next(line for line in capsys.readouterr().out.splitlines() if "before any training" in line)
+    assert line == (
+        f"before any training, the last layer alone reaches on dev: 25.0 % from scratch, 50.0 % from {sources / 'fits'}"
+    )
+    again = request.check("bilstm", tmp_path / "again", effort_of(tmp_path / "run"))
+    assert not again.starts
+    assert again.options.init_from == str(sources / "fits")
+
+
+def effort_of(folder):
+    """The options in the run.toml of a run."""
+    from dense_lstm_zoo.training.run_file import read_settings
+
+    settings = read_settings(folder / "run.toml")
+    return {name: value for name, value in settings.items() if name not in ("model", "recipe", "seed", "dataset")}
+
+
+def test_a_run_begins_from_scratch_where_no_trained_model_helps(sources, tmp_path, monkeypatch):
+    scores_of(monkeypatch, scratch=-0.5, trained=-0.6)
+    bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, progress=False, **SMALL)
+    assert "init_from" not in bundle.config["training"]
+    assert not request.check("bilstm", tmp_path / "again", effort_of(tmp_path / "run")).starts
+
+
+def test_encoders_are_compared_by_a_regression_and_none_that_has_seen_the_dev_text(sources, tmp_path):
+    checked = request.check("bilstm", tmp_path / "run", {name: SMALL[name] for name in ("effort", "epochs")})
+    assert [start.options.init_from for start in checked.starts] == [str(sources / n) for n in ("fits", "has_seen")]
+    scores = list(starts._scores(checked, classification()))
+    assert [start.options.init_from for start, _ in scores] == [None, str(sources / "fits")]
+    for _, (likelihood, accuracy) in scores:
+        assert likelihood < 0 <= accuracy <= 1
+    assert len({likelihood for _, (likelihood, _) in scores}) == 2
+
+
+@pytest.mark.parametrize("option", ["init_from", "vectors", "context"])
+def test_whoever_says_where_to_begin_has_chosen(option, sources, tmp_path):
+    value = "none" if option == "vectors" else str(sources / "fits")
+    checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", option: value})
+    assert checked.starts == ()
+    assert checked.options.head == "convex"
+    assert checked.options.minutes == 2.5
+
+
+def test_what_is_given_goes_before_what_an_effort_sets(sources, tmp_path):
+    values = {"effort": "quick", "vectors": "none", "minutes": 9.0, "units": 7, "pooled_words": False}
+    checked = request.check("bilstm", tmp_path / "run", values)
+    assert checked.options.minutes == 9
+    assert checked.arguments["units"] == 7
+    assert checked.arguments["pooled_words"] is False
+    assert checked.arguments["learning_rate"] == 0.005
+    from_trained = request.check("bilstm", tmp_path / "run", {"effort": "quick", "init_from": str(sources / "fits")})
+    assert "units" not in from_trained.arguments
+    assert from_trained.arguments["learning_rate"] == 0.001
+
+
+@pytest.mark.parametrize("model", [name for name in zoo.list_models(task="classification") if name != "bilstm"])
+def test_an_effort_sets_only_what_a_model_has(model, tmp_path):
+    request.check(model, tmp_path / "run", {"effort": "quick", "vectors": "none"})
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "message"),
+    [
+        ("bilstm_tagger", "quick", "effort is not an option for tagging; only for classification."),
+        ("bilstm", "quik", "Unknown value of effort: 'quik'. Did you mean 'quick'"),
+    ],
+)
+def test_an_effort_that_there_is_not_is_refused(model, value, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        zoo.train(model, "demo", tmp_path / "run", effort=value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_the_command_needs_no_model_and_says_where_it_begins(tmp_path, capsys):
+    options = ["--epochs", "2", "--seed", "3", "--no-baseline"]
+    assert main(["train", "--effort", "quick", "--dataset", "demo", "--run-dir", str(tmp_path / "run"), *options]) == 0
+    output = capsys.readouterr().out
+    assert "before any training" in output
+    assert "bilstm:" in output
+    bundle = zoo.load(tmp_path / "run")
+    assert bundle.metrics["test_accuracy"] > 0.9
+    folder = bundle.export(tmp_path / "onnx", format="onnx")
+    from dense_lstm_zoo_runtime import Predictor
+
+    texts = ["A fine film .", "", "asdf", "who ?"]
+    expected = [list(answer.probabilities.values()) for answer in bundle.predict(texts)]
+    answers = [list(answer.probabilities.values()) for answer in Predictor(folder).predict(texts)]
+    np.testing.assert_allclose(answers, expected, atol=1e-5)
