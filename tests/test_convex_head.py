@@ -7,6 +7,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import convex_head
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.training.loop import Paused
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check
 from tests import model_harness as harness
@@ -56,7 +57,7 @@ def loss_gradient(head, features, labels, weights):
 def test_the_head_is_the_minimum_of_the_penalised_loss_of_standardised_features(classes, weights, monkeypatch):
     monkeypatch.setattr(convex_head, "_TOLERANCE", 1e-7)
     features, labels = random_features(classes)
-    head = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], classes, weights)
+    head = convex_head.fit(features[:300], labels[:300], classes, (features[300:], labels[300:]), weights)
     each = np.array([1.0 if weights is None else weights[i] for i in range(classes)])
     assert loss_gradient(head, features[:300], labels[:300], each) < 1e-3
     assert not head.kernel[3].any()  # the constant feature
@@ -64,14 +65,14 @@ def test_the_head_is_the_minimum_of_the_penalised_loss_of_standardised_features(
 
 def test_the_strength_is_that_with_the_lowest_loss_on_dev():
     features, labels = random_features(3)
-    head = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], 3)
+    head = convex_head.fit(features[:300], labels[:300], 3, (features[300:], labels[300:]))
     assert head.dev_accuracy == (head.logits(features[300:]).argmax(axis=1) == labels[300:]).mean()
     strengths = convex_head._STRENGTHS
     likelihoods = {}
     for strength in strengths:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(convex_head, "_STRENGTHS", (strength,))
-            alone = convex_head.fit(features[:300], labels[:300], features[300:], labels[300:], 3)
+            alone = convex_head.fit(features[:300], labels[:300], 3, (features[300:], labels[300:]))
             likelihoods[strength] = alone.dev_likelihood
     assert head.strength == max(likelihoods, key=likelihoods.get)
     assert strengths[0] < head.strength < strengths[-1]
@@ -81,7 +82,7 @@ def test_the_strength_is_that_with_the_lowest_loss_on_dev():
 def test_a_label_without_a_text_is_never_predicted(present):
     features, labels = random_features(3)
     chosen = np.isin(labels, present)
-    head = convex_head.fit(features[chosen], labels[chosen], features, labels, 3)
+    head = convex_head.fit(features[chosen], labels[chosen], 3, (features, labels))
     assert set(head.logits(features).argmax(axis=1)) == set(present)
     assert np.isfinite(head.kernel).all()
 
@@ -141,7 +142,7 @@ def test_the_first_epoch_fits_the_last_layer_alone_and_later_ones_train_the_rest
 
 @pytest.mark.slow
 def test_a_run_that_was_paused_after_its_head_goes_on_as_if_it_had_not_been(tmp_path):
-    with pytest.raises(zoo.Paused):
+    with pytest.raises(Paused):
         train(tmp_path / "paused", epochs=3, pause_after=1)
     ours, theirs = train(tmp_path / "paused", epochs=3), train(tmp_path / "whole", epochs=3)
     for one, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
@@ -163,3 +164,75 @@ def test_of_texts_that_take_too_long_to_read_a_part_is_enough(tmp_path, monkeypa
     run.job.fit_head(run.model, run.config, seconds=1e-9)
     run.job.fit_head(run.model, run.config)
     assert numbers == [30, 80]
+
+
+def test_without_dev_texts_the_strength_comes_from_five_folds_and_the_head_from_all_texts():
+    features, labels = random_features(3, number=120)
+    head = convex_head.fit(features, labels, 3)
+    scores = {}
+    for strength in convex_head._STRENGTHS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(convex_head, "_STRENGTHS", (strength,))
+            scores[strength] = convex_head.fit(features, labels, 3)
+    best = max(scores, key=lambda strength: scores[strength].dev_likelihood)
+    assert head.strength == best
+    np.testing.assert_allclose(head.kernel, scores[best].kernel, atol=1e-6)
+    accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
+    assert likelihood > head.dev_likelihood
+    assert accuracy >= head.dev_accuracy > 0.4
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [0, 1, 1], [1, 1, 1, 1]])
+def test_a_few_texts_are_enough_for_a_head(labels):
+    features = np.random.default_rng(0).normal(size=(len(labels), 4)).astype(np.float32)
+    head = convex_head.fit(features, np.array(labels), 2)
+    assert np.isfinite(head.logits(features)).all()
+
+
+# Words that could be trained, as random ones that cannot are warned of.
+FEW = {
+    "recipe": "few_labels",
+    "trainable_embeddings": True,
+    "units": 3,
+    "embedding_dim": 8,
+    "kernel": "native",
+    "progress": False,
+}
+
+
+def test_few_labels_need_no_dev_set_and_are_scored_by_cross_validation(tmp_path):
+    corpus = texts_of(10)
+    corpus = Corpus("few", corpus.label_names, corpus.train, None, corpus.test)
+    bundle = zoo.train("bilstm", corpus, tmp_path / "run", **FEW)
+    metrics = bundle.metrics
+    assert metrics["train_texts"] == metrics["cross_validation_texts"] == 10
+    assert metrics["cross_validation_accuracy"] == bundle.history.val_accuracy[0]
+    assert "dev_accuracy" not in metrics
+    assert "small_dev" not in metrics
+    assert metrics["test_accuracy"] > metrics["test_baseline_accuracy"] - 0.5
+    assert f"cross-validation  {metrics['cross_validation_accuracy']:.4f} (10 training texts)" in bundle.summary()
+
+
+@pytest.mark.slow
+def test_few_labels_without_any_other_texts_make_a_bundle_and_seeds_of_it_a_table(tmp_path, capsys):
+    corpus = texts_of(10)
+    corpus = Corpus("few", corpus.label_names, corpus.train, None, None)
+    result = zoo.run_protocol("bilstm", corpus, tmp_path / "runs", seeds=2, **FEW)
+    assert result.measure == "cross_validation_accuracy"
+    assert "cross-validation accuracy" in str(result)
+
+
+def test_a_head_alone_cannot_be_calibrated_without_dev_texts(tmp_path):
+    corpus = texts_of(10)
+    corpus = Corpus("few", corpus.label_names, corpus.train, None, corpus.test)
+    with pytest.raises(ValueError, match="calibrate=True needs dev texts"):
+        zoo.train("bilstm", corpus, tmp_path / "run", calibrate=True, **FEW)
+
+
+@pytest.mark.slow
+def test_more_epochs_of_the_recipe_hold_dev_texts_out_again(tmp_path):
+    corpus = texts_of(40)
+    corpus = Corpus("few", corpus.label_names, corpus.train, None, corpus.test)
+    bundle = zoo.train("bilstm", corpus, tmp_path / "run", epochs=2, **FEW)
+    assert bundle.metrics["train_texts"] == 36
+    assert len(bundle.history) == 2

@@ -59,7 +59,8 @@ def classifier(
     With ``context_units`` it is joined with the states of a text encoder as well. See ``context.context_features``.
 
     With ``pooled_words`` the softmax also reads the words themselves, past the encoder:
-    h* = [pool(H); mean_t E[x_t]; max_t E[x_t]] (Shen et al. 2018, section 3.1).
+    h* = [pool(H); mean_t E[x_t]; max_t E[x_t]] (Shen et al. 2018, section 3.1). A ``Standardization`` is between, as
+    the three differ in size. Its statistics are set by a training with ``head="convex"``.
 
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
@@ -165,6 +166,7 @@ def classifier(
             for mode in ("mean", "max")
         ]
         pooled = keras.layers.Concatenate(dtype=dtype, name="states_and_words")([pooled, *means_and_maxima])
+        pooled = layers.Standardization(dtype=dtype, name="standardization")(pooled)
     pooled = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")(pooled)
     logits = keras.layers.Dense(
         num_classes,

@@ -69,7 +69,9 @@ class Baseline:
 
 
 def fit(corpus: Corpus, seed: int = 1) -> Baseline | None:
-    """Fit the baseline on a corpus with dev texts, on which C is chosen. After a failure, say so and return None.
+    """Fit the baseline on a corpus, with the C that is best on dev, or 10 without dev texts.
+
+    After a failure, say so and return None.
 
     Large corpora are fitted on a random part of the texts, and of long texts only the beginning is read.
 
@@ -90,7 +92,6 @@ def _fit(corpus: Corpus, seed: int) -> Baseline:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    assert corpus.dev is not None
     generator = np.random.Generator(np.random.PCG64(seed))
     order = generator.permutation(len(corpus.train))[:_TEXTS]
     vectorizer = TfidfVectorizer(analyzer=words_and_pairs, sublinear_tf=True, max_features=_FEATURES)
@@ -98,10 +99,12 @@ def _fit(corpus: Corpus, seed: int) -> Baseline:
     regressions = len(corpus.label_names) if len(corpus.label_names) > 2 else 1
     most = max(1_000, int(len(order) * _WORK / max(1, features.nnz * regressions)))
     features, labels = features[:most], np.array(corpus.train.labels)[order[:most]]
-    dev, dev_labels = vectorizer.transform(_tokens(corpus.dev.texts)), corpus.dev.labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one that has not converged is a baseline all the same
         fitted = [LogisticRegression(C=strength, max_iter=200).fit(features, labels) for strength in _STRENGTHS]
+    if corpus.dev is None:
+        return Baseline(vectorizer, fitted[-1], len(labels))
+    dev, dev_labels = vectorizer.transform(_tokens(corpus.dev.texts)), corpus.dev.labels
     best = max(fitted, key=lambda regression: regression.score(dev, dev_labels))
     return Baseline(vectorizer, best, len(labels))
 

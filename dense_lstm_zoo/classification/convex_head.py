@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
+_FOLDS = 5
 _PATIENCE = 2  # that are no better than one before
 _MAX_ITERATIONS, _TOLERANCE = 100, 1e-3
 _NEVER = -10.0  # the logit of a label without a text
@@ -16,62 +17,78 @@ _NEVER = -10.0  # the logit of a label without a text
 
 @dataclass(frozen=True, eq=False)
 class ConvexHead:
-    """The weights of a last layer.
+    """The weights of a last layer that reads features of mean 0 and variance 1.
 
     Args:
         kernel: (width, classes), float32.
         bias: (classes,), float32.
+        mean: The mean of each feature: (width,).
+        scale: One over its standard deviation, or 0 for a feature that never changes: (width,).
         strength: C of the logistic regression: a larger one is regularised less.
-        dev_accuracy: The share of dev texts that it labels right.
-        dev_likelihood: The mean logarithm of the probability that it gives the right labels of dev texts.
+        dev_accuracy: The share of dev texts, or of those held out, that such a head labels right.
+        dev_likelihood: The mean logarithm of the probability that it gives their right labels.
     """
 
     kernel: np.ndarray
     bias: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
     strength: float
     dev_accuracy: float = 0.0
     dev_likelihood: float = 0.0
 
     def logits(self, features: np.ndarray) -> np.ndarray:
         """Return the logits (texts, classes) of features (texts, width)."""
-        logits: np.ndarray = features @ self.kernel + self.bias
+        logits: np.ndarray = (features - self.mean) * self.scale @ self.kernel + self.bias
         return logits
+
+    @property
+    def for_raw_features(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kernel and the bias of a layer that computes the same from features as they are."""
+        kernel = self.kernel * self.scale[:, None]
+        return kernel, self.bias - self.mean @ kernel
 
 
 def fit(
     features: np.ndarray,
     labels: np.ndarray,
-    dev_features: np.ndarray,
-    dev_labels: np.ndarray,
     num_classes: int,
+    dev: tuple[np.ndarray, np.ndarray] | None = None,
     class_weight: Mapping[int, float] | None = None,
 ) -> ConvexHead:
-    """Fit the last layer on training texts, with the C that has the lowest loss on dev texts.
+    """Fit the last layer on training texts, with the C that has the lowest loss on other texts.
 
-    On a few hundred dev texts, the loss says more of C than the accuracy does.
+    The others are dev texts or, without any, those that each of five folds holds out. On a few hundred texts, the loss
+    says more of C than the accuracy does.
 
     Args:
         features: What the last layer reads of the training texts: (texts, width).
         labels: The index of each one's label.
-        dev_features: The same of the dev texts.
-        dev_labels: The index of each one's label.
         num_classes: The number of labels. One without a training text is never predicted.
+        dev: Features and labels of dev texts, or None.
         class_weight: The weight of each label's index, or None.
 
     Example:
         >>> features, labels = np.array([[0.0, 1.0], [1.0, 0.0]] * 9, np.float32), np.array([0, 1] * 9)
-        >>> head = fit(features, labels, features, labels, num_classes=2)
-        >>> head.logits(features[:2]).argmax(axis=1)
+        >>> fit(features, labels, num_classes=2).logits(features[:2]).argmax(axis=1)
         array([0, 1])
     """
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale[scale < 1e-6] = np.inf  # a feature that never changes says nothing
-    scaled = (features - mean) / scale
-    weights = None if class_weight is None else np.array([class_weight[label] for label in labels])
+    weights = np.ones(len(labels)) if class_weight is None else np.array([class_weight[label] for label in labels])
+    if dev is None:
+        return _cross_validated(features, labels, num_classes, weights)
+    return _best(
+        (head, head.logits(dev[0]), dev[1]) for head in _heads(features, labels, num_classes, weights, _STRENGTHS)
+    )
+
+
+def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> ConvexHead:
+    """Return the head with the highest likelihood, given with its logits of other texts and their labels.
+
+    They come from the smallest C to the largest, and the search ends with the second that is no better.
+    """
     best, num_worse = None, 0
-    for strength, kernel, bias in _regressions(scaled, labels, num_classes, weights):
-        head = ConvexHead(kernel / scale[:, None], bias - (mean / scale) @ kernel, strength)
-        accuracy, likelihood = accuracy_and_likelihood(head.logits(dev_features), dev_labels)
+    for head, logits, labels in candidates:
+        accuracy, likelihood = accuracy_and_likelihood(logits, labels)
         if best is None or likelihood > best.dev_likelihood:
             best, num_worse = replace(head, dev_accuracy=accuracy, dev_likelihood=likelihood), 0
         else:
@@ -82,30 +99,50 @@ def fit(
     return best
 
 
-def _regressions(
-    features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray | None
-) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-    """Yield each C with the kernel and the bias of its regression. Each begins where the one before it ended."""
+def _cross_validated(features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray) -> ConvexHead:
+    """Return the head of all texts, with the C that is best for texts that were held out."""
+    order = np.lexsort((np.random.default_rng(len(labels)).random(len(labels)), labels))  # by label, then at random
+    fold_of = np.empty(len(labels), int)
+    fold_of[order] = np.arange(len(labels)) % min(_FOLDS, len(labels))
+    folds = [(fold_of != fold, fold_of == fold) for fold in range(fold_of.max() + 1)]
+    held_out_labels = np.concatenate([labels[out] for _, out in folds])
+    by_fold = [_heads(features[own], labels[own], num_classes, weights[own], _STRENGTHS) for own, _ in folds]
+
+    def candidates() -> Iterator[tuple[ConvexHead, np.ndarray, np.ndarray]]:
+        for heads in zip(*by_fold, strict=False):
+            logits = [head.logits(features[out]) for head, (_, out) in zip(heads, folds, strict=True)]
+            yield heads[0], np.concatenate(logits), held_out_labels
+
+    best = _best(candidates())
+    (head,) = _heads(features, labels, num_classes, weights, (best.strength,))
+    return replace(head, dev_accuracy=best.dev_accuracy, dev_likelihood=best.dev_likelihood)
+
+
+def _heads(
+    features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray, strengths: Sequence[float]
+) -> Iterator[ConvexHead]:
+    """Yield the head of each C. Each regression begins where the one before it ended."""
     from sklearn.linear_model import LogisticRegression
 
-    present = np.unique(labels)
+    mean, deviation = features.mean(axis=0), features.std(axis=0)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6)
+    scaled, present = (features - mean) * scale, np.unique(labels)
     regression = LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True)
-    for strength in _STRENGTHS:
+    for strength in strengths:
         kernel = np.zeros((features.shape[1], num_classes), np.float32)
         bias = np.full(num_classes, _NEVER, np.float32)
         if len(present) == 1:
             bias[present] = 0.0
-            yield strength, kernel, bias
-            return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one that has not converged is scored on dev like the others
-            regression.set_params(C=strength).fit(features, labels, weights)
-        coefficients, intercepts = regression.coef_, regression.intercept_
-        if len(present) == 2:  # a single logit, of the second label
-            coefficients = np.concatenate([-coefficients, coefficients]) / 2
-            intercepts = np.array([-1, 1]) * intercepts / 2
-        kernel[:, present], bias[present] = coefficients.T, intercepts
-        yield strength, kernel, bias
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # one that has not converged is compared like the others
+                regression.set_params(C=strength).fit(scaled, labels, weights)
+            coefficients, intercepts = regression.coef_, regression.intercept_
+            if len(present) == 2:  # a single logit, of the second label
+                coefficients = np.concatenate([-coefficients, coefficients]) / 2
+                intercepts = np.array([-1, 1]) * intercepts / 2
+            kernel[:, present], bias[present] = coefficients.T, intercepts
+        yield ConvexHead(kernel, bias, mean, scale, strength)
 
 
 def accuracy_and_likelihood(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:

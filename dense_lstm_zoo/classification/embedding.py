@@ -21,10 +21,15 @@ def with_pooled(model: keras.Model) -> keras.Model:
 
 def pooled_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what the softmax layer reads, in float32."""
+    return features_of(model, signature, "logits")
+
+
+def features_of(model: keras.Model, signature: Any, layer: str) -> Callable[[Any], tf.Tensor]:
+    """Return a graph from ids of any shape to what a layer reads, in float32."""
     import keras
     import tensorflow as tf
 
-    encoder = keras.Model(model.input, model.get_layer("logits").input)
+    encoder = keras.Model(model.input, model.get_layer(layer).input)
     return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])
 
 

@@ -19,7 +19,7 @@ from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.convex_head import ConvexHead
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.dev_curve import DevCurve
-from dense_lstm_zoo.classification.embedding import pooled_of
+from dense_lstm_zoo.classification.embedding import features_of
 from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.folder import BundleFolder
 
 _SMALL_DEV = 50  # texts
+_STANDARDIZATION = "standardization"  # the layer that brings the features of a convex head to one size
+_DEV_FRACTION = 0.1  # where an epoch is chosen and the recipe says nothing
 _PROBED, _CHUNK = 1_000, 2_000  # texts by which encoders are compared; that are read between two looks at the clock
 
 
@@ -42,11 +44,16 @@ class ClassificationJob(WordVectorJob):
 
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     OTHER_SOURCES = f"; {' and '.join(encoder_source.MODELS)} also goes on from a language model"
+    cross_validation: dict[str, Any] | None = None  # of a last layer that was fitted without dev texts
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
         self.class_weight = class_weights(options.class_weights, corpus)
-        self.corpus, self.options = corpus.with_dev(options.dev_fraction, options.seed), options
+        self.corpus, self.options = corpus, options
+        if options.dev_fraction or not self._is_head_alone:
+            self.corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
+        elif options.calibrate and corpus.dev is None:
+            raise ValueError("calibrate=True needs dev texts; the recipe holds none out. Give some, or leave it out.")
         self.source = source
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
         if source is None:
@@ -63,6 +70,11 @@ class ClassificationJob(WordVectorJob):
                 **vectors,
             )
             self.new_words = self.words.new
+
+    @property
+    def _is_head_alone(self) -> bool:
+        """True if the last layer alone is trained, for which no epoch has to be chosen on dev."""
+        return bool(self.options.head) and self.options.epochs == 1
 
     @classmethod
     def read_other_source(
@@ -103,7 +115,7 @@ class ClassificationJob(WordVectorJob):
     def cautions(self) -> dict[str, str]:
         """Return a sentence about a dev set that is too small to choose an epoch by."""
         count = len(self.corpus.dev or ())
-        if count >= _SMALL_DEV:
+        if count >= _SMALL_DEV or self._is_head_alone:
             return {}
         return {
             "small_dev": f"{count} dev texts choose the best epoch largely by chance; {_SMALL_DEV} or more are better."
@@ -152,7 +164,6 @@ class ClassificationJob(WordVectorJob):
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
-        assert dev is not None  # with_dev has made one
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         encode = text_to_ids.encode
         batches = TrainingBatches(
@@ -162,6 +173,8 @@ class ClassificationJob(WordVectorJob):
             seed=options.seed,
             max_tokens=options.max_batch_tokens or MAX_TOKENS,
         )
+        if dev is None:  # the last layer alone is trained, apart from ``fit``
+            return FitData(batches.dataset, batches.dataset, batches.start_at, class_weight=self.class_weight)
         rows = encode(dev.texts)
         callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:
@@ -183,14 +196,21 @@ class ClassificationJob(WordVectorJob):
         )
 
     def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
-        """Fit the last layer as a logistic regression, and return loss and accuracy on the texts that it was fitted on.
+        """Fit the last layer as a logistic regression, and return loss and accuracy on training and dev texts.
 
-        Of more texts than can be read in that time, a random part is taken.
+        Of more texts than can be read in that time, a random part is taken. Without dev texts, the scores are those of
+        a cross-validation.
         """
         head, features, labels = self._convex_head(model, config, seconds=seconds)
-        model.get_layer("logits").set_weights([head.kernel, head.bias])
+        if config["arguments"].get("pooled_words"):
+            model.get_layer(_STANDARDIZATION).set_statistics(head.mean, head.scale)
+            model.get_layer("logits").set_weights([head.kernel, head.bias])
+        else:
+            model.get_layer("logits").set_weights(list(head.for_raw_features))
         accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
-        return {"accuracy": accuracy, "loss": -likelihood}
+        self.cross_validation = None if self.corpus.dev else {"accuracy": head.dev_accuracy, "texts": len(labels)}
+        scores = {"accuracy": accuracy, "loss": -likelihood}
+        return {**scores, "val_accuracy": head.dev_accuracy, "val_loss": -head.dev_likelihood}
 
     def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[float, float]:
         """Return log-likelihood and accuracy on dev of a logistic regression on some of the texts."""
@@ -201,21 +221,21 @@ class ClassificationJob(WordVectorJob):
         self, model: keras.Model, config: Mapping[str, Any], *, most: int | None = None, seconds: float | None = None
     ) -> tuple[ConvexHead, np.ndarray, np.ndarray]:
         """Return a fitted last layer, and the features and labels of the training texts it was fitted on."""
-        train, dev = self.corpus.train, self.corpus.dev
-        assert dev is not None  # with_dev has made one
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
-        run, end = pooled_of(model, text_to_ids.signature), time.monotonic() + (seconds or math.inf)
-        texts, labels = self._shuffled(train, most)
-        dev_texts, dev_labels = self._shuffled(dev, most)
-        dev_features, parts = predict_rows(run, text_to_ids.encode(dev_texts)), []
+        layer = _STANDARDIZATION if config["arguments"].get("pooled_words") else "logits"
+        run, end = features_of(model, text_to_ids.signature, layer), time.monotonic() + (seconds or math.inf)
+        texts, labels = self._shuffled(self.corpus.train, most)
+        dev, parts = None, []
+        if self.corpus.dev is not None:
+            dev_texts, dev_labels = self._shuffled(self.corpus.dev, most)
+            dev = predict_rows(run, text_to_ids.encode(dev_texts)), dev_labels
         for first in range(0, len(texts), _CHUNK):
             parts.append(predict_rows(run, text_to_ids.encode(texts[first : first + _CHUNK])))
             if time.monotonic() > end:
                 break
         features = np.concatenate(parts)
         labels = labels[: len(features)]
-        head = convex_head.fit(features, labels, dev_features, dev_labels, len(self.labels), self.class_weight)
-        return head, features, labels
+        return convex_head.fit(features, labels, len(self.labels), dev, self.class_weight), features, labels
 
     def _shuffled(self, split: Split, most: int | None) -> tuple[list[str], np.ndarray]:
         """Return texts and labels in random order, those of the first few alone if ``most`` is not None."""
@@ -229,7 +249,9 @@ class ClassificationJob(WordVectorJob):
         if self.options.baseline:
             options["baseline"] = baseline.fit(self.corpus, self.options.seed)
         metrics = super().score(bundle, **options)
-        split, classes = bundle.evaluation["split"], bundle.evaluation["classes"]
+        if self.cross_validation:
+            metrics |= {f"cross_validation_{name}": value for name, value in self.cross_validation.items()}
+        split, classes = bundle.evaluation.get("split"), bundle.evaluation.get("classes", [])
         missed = [row["label"] for row in classes if row["texts"] and row["precision"] is None]
         if missed:
             names = ", ".join(missed[:5]) + (", ..." if len(missed) > 5 else "")

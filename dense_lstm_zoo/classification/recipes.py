@@ -101,6 +101,17 @@ RECIPES = (
         unfreeze="gradual",
         layer_decay=2.6,
     ),
+    Recipe(
+        name="few_labels",
+        source="this project: the last layer alone, over words and states that are not trained; for 8 to 500 labels",
+        models={
+            model: {"pooled_words": True, "trainable_embeddings": False, "l2": 0.0}
+            for model in ("bilstm", "dc_bilstm", "lstm")
+        },
+        epochs=1,
+        dev_fraction=0.0,
+        head="convex",
+    ),
     _ding_row(3, 0, 10, 300, 49.2, 87.2),
     _ding_row(3, 5, 40, 100, 49.6, 88.4),
     _ding_row(3, 10, 20, 100, 51.0, 88.5),

@@ -40,6 +40,9 @@ def score_line(scores: Mapping[str, Any]) -> str:
 def summary(bundle: Bundle) -> str:
     """Return a run's result in a few lines. Of a calibrated bundle, with what the temperature changed."""
     metrics, lines = bundle.metrics, [base.summary(bundle)]
+    if "cross_validation_accuracy" in metrics:
+        texts = metrics["cross_validation_texts"]
+        lines.append(f"{'cross-validation':<17} {metrics['cross_validation_accuracy']:.4f} ({texts:,} training texts)")
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
     for split in ("dev", "test"):

@@ -75,9 +75,10 @@ TASK = Task(
                 "pooled_words": True,
                 "minutes": 2.5,
                 "batch_size": 50,
+                "epochs": 100,
                 "patience": 10,
                 "monitor": "loss",
-                "l2": 0.0,  # a penalty on weights that undo the scales of features would pull at the wrong ones
+                "l2": 0.0,
                 "learning_rate": 0.001,
             },
             from_scratch={"units": 100, "learning_rate": 0.005},

@@ -16,6 +16,7 @@ from dense_lstm_zoo.layers.pooling import POOLINGS, MaskedPooling
 from dense_lstm_zoo.layers.recurrent_highway import BiRecurrentHighway, RecurrentHighwayCell
 from dense_lstm_zoo.layers.recurrent_stack import DenseLSTM, RecurrentStack
 from dense_lstm_zoo.layers.skip_bilstm import SkipBiLSTM
+from dense_lstm_zoo.layers.standardization import Standardization
 from dense_lstm_zoo.layers.text_encoder import LayerMixture, TextEncoderStates
 from dense_lstm_zoo.layers.tied_embedding import Bias, TiedEmbedding
 from dense_lstm_zoo.layers.token_features import AffixEmbedding, CharacterCNN, GatedContextWindow
@@ -48,6 +49,7 @@ __all__ = [
     "RecurrentStack",
     "SequenceLengths",
     "SkipBiLSTM",
+    "Standardization",
     "TextEncoderStates",
     "TiedEmbedding",
     "WordEmbedding",

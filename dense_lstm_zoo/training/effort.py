@@ -52,5 +52,5 @@ def model_of(effort: str | None) -> str | None:
         >>> model_of("quick")
         'bilstm'
     """
-    efforts = (task.efforts[effort] for task in tasks.every() if effort in task.efforts)
+    efforts = (task.efforts[effort] for task in tasks.every() if effort is not None and effort in task.efforts)
     return next((each.model for each in efforts), None)

@@ -19,7 +19,8 @@ class EpochLog(keras.callbacks.Callback):
     """Print an aligned line per epoch, and how far the epoch is: a bar on a terminal, else a line once a minute.
 
     A line has the loss, the scores on the training and the dev texts, a star if no epoch before had a better dev score,
-    the epoch's seconds, and the time left if all epochs are trained.
+    the epoch's seconds, and the time left if all epochs are trained. Where the dev loss chooses the epoch, the star is
+    the loss's, and the scores are accuracies.
 
     Args:
         checkpoint: The run's checkpoint, which is called before.
@@ -50,6 +51,8 @@ class EpochLog(keras.callbacks.Callback):
         """Print the epoch's line."""
         history, monitor = self._checkpoint.history, self._checkpoint.monitor
         row, epochs = history[-1], self.params["epochs"]
+        if monitor == "val_loss" and "val_accuracy" in row:  # the training loss is there already
+            monitor = "val_accuracy"
         self._progress.clear()
         notes.show(
             _ROW.format(

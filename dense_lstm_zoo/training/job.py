@@ -165,7 +165,7 @@ class Job(abc.ABC):
         return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test, **options)
 
     def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
-        """Fit the last layer of a model, where ``head`` asks for it, and return the scores on the training texts.
+        """Fit the last layer of a model, where ``head`` asks for it, and return an epoch's row: scores and losses.
 
         Args:
             model: The model, with the weights it starts from.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.training.checkpoint import Checkpoint
-    from dense_lstm_zoo.training.job import FitData
     from dense_lstm_zoo.training.request import Request
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
@@ -213,20 +212,20 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: flo
                 return
             checkpoint.resume(run.model)  # fit ends with the average of the weights
         if not checkpoint.epochs and getattr(run.job.options, "head", None):
-            _fit_head(run, data, run_callbacks)
+            _fit_head(run, run_callbacks)
             if run.model.stop_training or checkpoint.epochs >= epochs:
                 return
         fit(data.training, initial_epoch=checkpoint.epochs, epochs=epochs)
 
 
-def _fit_head(run: Run, data: FitData, callbacks: RunCallbacks) -> None:
+def _fit_head(run: Run, callbacks: RunCallbacks) -> None:
     """Train the first epoch: the last layer alone, by the job."""
     run.model.stop_training = False
     callbacks.on_train_begin()
     callbacks.on_epoch_begin(0)
     row = run.job.fit_head(run.model, run.config, run.limit.seconds_left / 2 if run.limit else None)
-    dev = run.model.evaluate(data.dev, return_dict=True, verbose=0)
-    callbacks.on_epoch_end(0, {**row, **{f"val_{name}": value for name, value in dev.items()}})
+    penalty = float(sum(run.model.losses))  # as ``fit`` counts it
+    callbacks.on_epoch_end(0, {name: x + penalty if name.endswith("loss") else x for name, x in row.items()})
     if run.limit and run.limit.is_over():
         run.model.stop_training = True
     callbacks.on_train_end()  # unless epochs are left

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
+_SPLITS = ("test", "dev", "cross_validation")  # the first that runs are scored on is the one to compare
 SETTINGS = "protocol.json"  # in the folder of several runs: what they share
 
 
@@ -53,8 +54,8 @@ class ProtocolResult:
 
     @property
     def measure(self) -> str:
-        """``test_accuracy`` or ``test_perplexity``, or ``dev_...`` for a corpus without a test set."""
-        return next(name for split in ("test", "dev") if (name := f"{split}_{self.task.measure}") in self.runs)
+        """``test_accuracy`` or ``test_perplexity``, or that of dev, or of a cross-validation, without a test set."""
+        return next(name for split in _SPLITS if (name := f"{split}_{self.task.measure}") in self.runs)
 
     @property
     def mean(self) -> float:
@@ -67,19 +68,21 @@ class ProtocolResult:
         return float(self.runs[self.measure].std()) if len(self.runs) > 1 else None
 
     def __str__(self) -> str:
-        split, score = self.measure.split("_")
+        split, _, score = self.measure.rpartition("_")
         digits = self.task.digits
         lines = [
             f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   "
             + "".join(
-                f"{part} {getattr(run, f'{part}_{score}'):.{digits}f}   " for part in dict.fromkeys(("dev", split))
+                f"{part} {getattr(run, f'{part}_{score}'):.{digits}f}   "
+                for part in dict.fromkeys(("dev", split))
+                if f"{part}_{score}" in self.runs
             )
             + f"{run.seconds:,.0f} s"
             for run in self.runs.itertuples()
         ]
         spread = "" if self.std is None else f" ± {self.std:.{digits}f} (standard deviation)"
         place = escape_controls(str(self.run_dir))
-        total = f"{split} {score} {self.mean:.{digits}f}{spread}, {len(lines)} runs in {place}"
+        total = f"{split.replace('_', '-')} {score} {self.mean:.{digits}f}{spread}, {len(lines)} runs in {place}"
         return "\n".join([*lines, total])
 
 

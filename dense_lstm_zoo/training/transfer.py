@@ -68,6 +68,8 @@ class ModelSource(Source):
         for layer in registry.network(model).layers:
             if not layer.weights or layer.name in own_head:
                 continue
+            if layer.name not in theirs:  # ``pooled_words``, which the source is without
+                continue
             other = theirs[layer.name]
             if isinstance(layer, WordEmbedding):
                 if layer.name != "embedding":

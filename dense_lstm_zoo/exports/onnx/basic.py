@@ -104,6 +104,13 @@ def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
     return graph.op("Concat", *values, axis=layer.axis)
 
 
+@converts("Standardization")
+def standardization(graph: Graph, layer: Any, values: str) -> str:
+    """Subtract the mean and multiply by the scale."""
+    centred = graph.op("Sub", values, graph.weight(numbers(layer.mean), f"{layer.name}_mean"))
+    return graph.op("Mul", centred, graph.weight(numbers(layer.scale), f"{layer.name}_scale"))
+
+
 @converts("keras.Add")
 def add(graph: Graph, layer: Any, *values: Any) -> str:
     """Sum tensors: ``layers.Add()([a, b])`` and ``a + b``."""
