@@ -29,7 +29,7 @@ from sklearn.metrics import f1_score
 
 import dense_lstm_zoo as zoo
 from benchmarks.nb_svm import NBSVM
-from dense_lstm_zoo import checks, machine
+from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.tokens import tokenize
@@ -139,6 +139,33 @@ def measure(name: str, seed: int) -> Iterator[dict[str, Any]]:
             *spent,
             {"accuracy": (predicted == right).mean(), "macro_f1": f1_score(right, predicted, average="macro")},
         )
+
+
+def table() -> str:
+    """Return the table of all methods, a line for each corpus."""
+    rows = result_files.read_rows(RESULTS)
+    methods = list(dict.fromkeys(rows.method))
+    header = ["corpus", "texts", *methods, "quick minus TF-IDF (95 % interval)"]
+    cells = []
+    for dataset, own_rows in rows.groupby("dataset", sort=False):
+        by_method = {row.method: row for row in own_rows.itertuples()}
+        quick = by_method["quick"]
+        scores = [
+            f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s"
+            if (row := by_method.get(method))
+            else "not run"
+            for method in methods
+        ]
+        cells.append((dataset, quick.texts, *scores, f"{quick.ahead} ({quick.ahead_low} to {quick.ahead_high})"))
+    return "\n".join(
+        [
+            display.table(header, cells),
+            "",
+            result_files.folded("\n".join(dict.fromkeys(rows.command))),
+            "",
+            result_files.versions(rows),
+        ]
+    )
 
 
 @protocols.plain_errors()

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import batch, cpu_seconds, figures, server_tables
+from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, server_tables
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -187,6 +187,8 @@ TABLES = {
     "classification_fixed": classification_fixed,
     "cpu_seconds": cpu_seconds.table,
     "dynamic_interaction": dynamic_interaction,
+    "few_labels": few_labels.table,
+    "first_hour": first_hour.table,
     "frontier": frontier,
     "heat_maps": heat_maps,
     "kept_memory": kept_memory,

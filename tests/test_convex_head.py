@@ -1,9 +1,11 @@
 """A last layer that is fitted as a logistic regression, and the words that it may read past the encoder."""
 
+import keras
 import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import layers
 from dense_lstm_zoo.classification import convex_head
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.job import ClassificationJob
@@ -42,13 +44,12 @@ def loss_gradient(head, features, labels, weights):
     scale = features.std(axis=0)
     scale[scale < 1e-6] = np.inf
     scaled = (features - features.mean(axis=0)) / scale
-    kernel = head.kernel * np.where(np.isinf(scale), 0, scale)[:, None]
     logits = head.logits(features)
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     error = (shares - np.eye(logits.shape[1])[labels]) * weights[labels][:, None]
     # Two labels have one logit, the difference, whose penalty is twice that of its halves.
-    penalty = 2 * kernel if logits.shape[1] == 2 else kernel
+    penalty = 2 * head.kernel if logits.shape[1] == 2 else head.kernel
     return np.abs(head.strength * scaled.T @ error + penalty).max() / np.abs(head.strength * scaled.T @ error).max()
 
 
@@ -94,16 +95,39 @@ def test_the_softmax_reads_means_and_largest_values_of_the_words_beside_the_stat
     states = harness.tiny("bilstm")
     states.get_layer("embedding").set_weights(embedding.get_weights())
     states.get_layer("bilstm_1").set_weights(model.get_layer("bilstm_1").get_weights())
-    import keras
-
     pooled = keras.Model(states.input, states.get_layer("pooling").output)(ids).numpy()
     matrix = embedding.get_matrix()
     rows = [matrix[row[row != 0]] for row in ids]
     means = np.stack([row.mean(axis=0) if len(row) else np.zeros(7) for row in rows])
     largest = np.stack([row.max(axis=0) if len(row) else np.zeros(7) for row in rows])
     kernel, bias = logits.get_weights()
-    expected = np.concatenate([pooled, means, largest], axis=1) @ kernel + bias
+    statistics = np.arange(22) / 9, np.linspace(0.5, 2, 22)
+    model.get_layer("standardization").set_statistics(*statistics)
+    expected = (np.concatenate([pooled, means, largest], axis=1) - statistics[0]) * statistics[1] @ kernel + bias
     np.testing.assert_allclose(model(ids).numpy(), expected, atol=1e-5)
+
+
+def test_standardised_features_have_mean_0_and_variance_1_whatever_is_trained(tmp_path):
+    layer = layers.Standardization()
+    inputs = np.random.default_rng(0).normal(3, 5, (50, 4)).astype(np.float32)
+    np.testing.assert_array_equal(layer(inputs), inputs)
+    layer.set_statistics(inputs.mean(axis=0), 1 / inputs.std(axis=0))
+    outputs = np.asarray(layer(inputs))
+    np.testing.assert_allclose(outputs, (inputs - inputs.mean(axis=0)) / inputs.std(axis=0), atol=1e-5)
+    assert not layer.trainable_variables
+    model = keras.Sequential([keras.Input((4,)), layer, keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(inputs, inputs[:, 0], epochs=1, verbose=0)
+    np.testing.assert_array_equal(layer(inputs), outputs)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again.layers[0](inputs), outputs)
+    low = layers.Standardization(dtype="mixed_float16")
+    low.build((None, 1))
+    low.set_statistics(np.array([2000.0]), np.array([4.0]))
+    assert np.asarray(low(np.array([[2000.0], [2002.0]], np.float16))).tolist() == [[0.0], [8.0]]
+    with pytest.raises(ValueError, match="number of features"):
+        layers.Standardization().build((None, None))
 
 
 def train(folder, **options):

@@ -162,7 +162,8 @@ class Scripted(keras.callbacks.Callback):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("monitor", "best", "epochs"), [(None, 1, 3), ("accuracy", 1, 3), ("loss", 3, 4), ("macro_f1", 2, 4)]
+    ("monitor", "best", "epochs"),
+    [(None, 1, 3), ("accuracy", 1, 3), ("loss", 3, 4), ("macro_f1", 2, 4), ("calibrated_loss", 1, 3)],
 )
 def test_the_monitored_score_chooses_the_epoch_and_drives_patience(tmp_path, monitor, best, epochs):
     scores = {

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.classification.baseline import Baseline
     from dense_lstm_zoo.classification.explain import Explanation
+    from dense_lstm_zoo.classification.suggesting import Suggestion
 
 _CHUNK = 4096  # texts held at a time
 # Metrics that another temperature changes.
@@ -88,7 +89,7 @@ class ClassificationBundle(Bundle):
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
         from dense_lstm_zoo.data.batching import word_ids
 
-        for chunk in self._chunks(texts):
+        for chunk in self.chunks(texts):
             rows = self.text_to_ids.encode(chunk)
             logits = self._logits_of_rows(rows)
             counts = [int((word_ids(row) > UNKNOWN).sum()) for row in rows]
@@ -221,7 +222,7 @@ class ClassificationBundle(Bundle):
     def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         from dense_lstm_zoo.classification.batches import predict_rows
 
-        for chunk in self._chunks(texts):
+        for chunk in self.chunks(texts):
             yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
 
     @functools.cached_property
@@ -243,7 +244,7 @@ class ClassificationBundle(Bundle):
         from dense_lstm_zoo.data.batching import predict_by_token
 
         pairs: list[tuple[list[str], np.ndarray]] = []
-        for chunk in self._chunks(texts):
+        for chunk in self.chunks(texts):
             tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
             states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
             pairs.extend(zip(tokens, states, strict=True))
@@ -268,15 +269,39 @@ class ClassificationBundle(Bundle):
         return predict_rows(self.logits_of, rows)
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
-        chunks = [self._logits(chunk) for chunk in self._chunks(texts)]
+        chunks = [self._logits(chunk) for chunk in self.chunks(texts)]
         return np.concatenate(chunks) if chunks else np.empty((0, len(self.labels)), np.float32)
 
-    def _chunks(self, texts: Any) -> Iterator[list[str]]:
+    def chunks(self, texts: Any) -> Iterator[list[str]]:
         """Yield texts, or those of a table, some at a time."""
         if is_frame(texts):
             name = self.config["training"].get("columns", {}).get("text_column", "text")
             texts = column("the frame", check_frame("texts", texts), name)
         return checks.text_chunks(texts, _CHUNK)
+
+    def suggest(self, texts: Iterable[str], number: int = 50, seed: int = 1) -> list[Suggestion]:
+        """Return the texts to label next: those that the model is unsure of and that are unlike each other.
+
+        Empty texts, repeated ones and those that the model was trained on are left out.
+
+        Args:
+            texts: Texts without labels, as for ``predict``.
+            number: How many to suggest, at most all.
+            seed: Of the groups from which one text each is taken.
+
+        Returns:
+            Those that the model is least sure of first, with the label that it would give.
+
+        Raises:
+            TypeError: As for ``predict``.
+            ValueError: ``number`` is not a positive integer, or there is no text to label.
+
+        Example:
+            ``[each.text for each in bundle.suggest(open("raw.txt").read().splitlines(), 20)]``
+        """
+        from dense_lstm_zoo.classification import suggesting
+
+        return suggesting.suggest(self, texts, number, seed)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score the model on labelled texts.

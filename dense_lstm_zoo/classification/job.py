@@ -13,14 +13,13 @@ import numpy as np
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.classification import baseline, convex_head, encoder_source
-from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.convex_head import ConvexHead
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.embedding import features_of
-from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_weights
+from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
 from dense_lstm_zoo.data.tokens import tokenize
@@ -186,9 +185,10 @@ class ClassificationJob(WordVectorJob):
             callbacks.append(DevCurve(folder, options.dev_every, score))
         if options.monitor == "loss":
             callbacks.append(DevLoss())
-        if options.monitor == "macro_f1":
+        if options.monitor in SCORES:
             targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
-            callbacks.append(DevMacroF1(lambda: macro_f1(targets, predict_rows(network, rows).argmax(axis=1))))
+            score_of = SCORES[options.monitor]
+            callbacks.append(DevScore(f"val_{options.monitor}", lambda: score_of(predict_rows(network, rows), targets)))
         dev_batches = evaluation_batches(rows, dev.labels)
         return FitData(
             *(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight),

@@ -9,6 +9,8 @@ import keras
 import numpy as np
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.analysis import macro_f1
+from dense_lstm_zoo.classification.calibration import calibrated_loss
 from dense_lstm_zoo.classification.corpus import Corpus
 
 
@@ -44,18 +46,26 @@ class DevLoss(keras.callbacks.Callback):
             logs["val_loss"] -= float(keras.ops.sum(keras.ops.stack(self.model.losses)))
 
 
-class DevMacroF1(keras.callbacks.Callback):
-    """Add ``val_macro_f1`` to each epoch's row.
+class DevScore(keras.callbacks.Callback):
+    """Add a score on dev to each epoch's row.
 
     Args:
+        name: Its name in the row.
         score: Scores the current model on dev.
     """
 
-    def __init__(self, score: Callable[[], float]) -> None:
+    def __init__(self, name: str, score: Callable[[], float]) -> None:
         super().__init__()
-        self._score = score
+        self._name, self._score = name, score
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Score dev."""
         if logs is not None:
-            logs["val_macro_f1"] = self._score()
+            logs[self._name] = self._score()
+
+
+# Scores of dev that epochs are chosen by, beside accuracy and loss: from logits (texts, classes) and labels (texts,).
+SCORES: Mapping[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "macro_f1": lambda logits, labels: macro_f1(labels, logits.argmax(axis=1)),
+    "calibrated_loss": calibrated_loss,
+}

@@ -18,6 +18,7 @@ from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
     presets,
     pretraining,
     serve,
+    suggest,
     train,
     tune,
     vectors,
@@ -27,7 +28,7 @@ from dense_lstm_zoo.cli.command import COMMANDS, CommandParser, Program
 ORDER = (
     *("list", "presets", "describe", "fetch"),
     *("train", "tune", "evaluate", "compare"),
-    *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain"),
+    *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain", "suggest"),
     *("tokenize", "word-vectors", "join-lm"),
     *("curves", "export", "serve", "push", "measure"),
 )

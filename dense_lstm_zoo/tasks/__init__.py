@@ -117,7 +117,7 @@ class Task:
     def monitored(self, training: Mapping[str, Any]) -> tuple[str, bool]:
         """Return the dev score in an epoch's row that chooses the best epoch, and whether higher is better."""
         score = training.get("monitor", self.measure)
-        return f"val_{score}", self.higher_is_better if score == self.measure else score != "loss"
+        return f"val_{score}", self.higher_is_better if score == self.measure else not score.endswith("loss")
 
     @property
     def recipes(self) -> Sequence[Recipe]:

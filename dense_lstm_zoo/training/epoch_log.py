@@ -51,7 +51,7 @@ class EpochLog(keras.callbacks.Callback):
         """Print the epoch's line."""
         history, monitor = self._checkpoint.history, self._checkpoint.monitor
         row, epochs = history[-1], self.params["epochs"]
-        if monitor == "val_loss" and "val_accuracy" in row:  # the training loss is there already
+        if monitor.endswith("loss") and "val_accuracy" in row:  # the training loss is there already
             monitor = "val_accuracy"
         self._progress.clear()
         notes.show(

@@ -1,0 +1,129 @@
+"""Test accuracy by the number of labels: the recipe few_labels with random and with suggested texts, and TF-IDF.
+
+The last layer is fitted as ``--recipe few_labels`` does, over the same frozen states and words, without dev texts. Eight
+random texts come first, each label at least once. The next ones are random, or suggested in three rounds as ``suggest``
+does, by the model of the labels so far. TF-IDF with a logistic regression, the baseline beside every training, has the
+random texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to
+results/few_labels.csv. From the repository's root:
+
+    python -m benchmarks.few_labels sst2 trec
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import checks, display, machine
+from dense_lstm_zoo.classification import baseline, convex_head
+from dense_lstm_zoo.classification.batches import predict_rows
+from dense_lstm_zoo.classification.calibration import softmax
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.embedding import features_of
+from dense_lstm_zoo.classification.suggesting import choose
+from dense_lstm_zoo.training.prepare import prepare
+from dense_lstm_zoo.training.request import check
+from tuning import protocols, result_files
+
+RESULTS = result_files.ROOT / "results" / "few_labels.csv"
+KEY = ["dataset", "method", "labels"]
+SIZES = (8, 32, 150, 500)
+METHODS = ("few_labels, random texts", "few_labels, suggested texts", baseline.NAME)
+
+
+def features(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the last layer of the recipe reads of the training and the test texts."""
+    request = check("bilstm", "runs/none", {"vectors": "zoo_600d"}, recipe="few_labels")
+    run = prepare(request, Corpus(corpus.name, corpus.label_names, corpus.train, None, None), progress=False)
+    text_to_ids = run.job.words.vocabulary.text_to_ids()
+    read = features_of(run.model, text_to_ids.signature, "standardization")
+    first, second = (predict_rows(read, text_to_ids.encode(part.texts)) for part in (corpus.train, corpus.test))
+    return first, second
+
+
+def first_texts(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return the indices of the first texts: random ones, each label at least once."""
+    order = generator.permutation(len(labels))
+    one_each = [order[labels[order] == label][0] for label in np.unique(labels)]
+    return np.concatenate([one_each, np.setdiff1d(order[: SIZES[0]], one_each)])[: SIZES[0]]
+
+
+def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -> Iterator[tuple[str, int, float]]:
+    """Yield method, number of labels and test accuracy of one draw."""
+    generator = np.random.default_rng(draw)
+    labels, right, classes = np.array(corpus.train.labels), np.array(corpus.test.labels), len(corpus.label_names)
+    first = first_texts(labels, generator)
+    rest = np.setdiff1d(generator.permutation(len(labels)), first, assume_unique=True)
+    random_order = np.concatenate([first, generator.permutation(rest)])
+    own, best = first, convex_head.fit(train[first], labels[first], classes)
+    for size in SIZES:
+        rows = random_order[:size]
+        head = convex_head.fit(train[rows], labels[rows], classes)
+        yield METHODS[0], size, float((head.logits(test).argmax(axis=1) == right).mean())
+        if size > len(own):
+            others = np.setdiff1d(np.arange(len(labels)), own)
+            suggested = choose(softmax(best.logits(train[others]), None), train[others], size - len(own), draw)
+            own = np.concatenate([own, others[suggested]])
+            best = convex_head.fit(train[own], labels[own], classes)
+        yield METHODS[1], size, float((best.logits(test).argmax(axis=1) == right).mean())
+        texts = Split([corpus.train.texts[i] for i in rows], labels[rows].tolist())
+        fitted = baseline.fit(Corpus(corpus.name, corpus.label_names, texts, None, None))
+        assert fitted is not None
+        yield METHODS[2], size, float((fitted.predict(corpus.test.texts) == right).mean())
+
+
+def measure(name: str, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one corpus."""
+    corpus: Any = zoo.load_corpus(name, "classification")
+    train, test = features(corpus)
+    scores: dict[tuple[str, int], list[float]] = {}
+    for draw in range(1, checks.integer("draws", draws) + 1):
+        for method, size, accuracy in accuracies(corpus, draw, train, test):
+            scores.setdefault((method, size), []).append(100 * accuracy)
+    for (method, size), values in scores.items():
+        yield {
+            **{"dataset": name, "method": method, "labels": size, "draws": draws},
+            "accuracy_mean": round(float(np.mean(values)), 1),
+            "accuracy_std": round(float(np.std(values, ddof=1)), 1),
+            "accuracies": " ".join(f"{value:.1f}" for value in values),
+            "versions": protocols.read_versions({"versions": machine.versions()}),
+            "command": f"python -m benchmarks.few_labels {name}" + (f" --draws {draws}" if draws != 5 else ""),
+        }
+
+
+def table() -> str:
+    """Return the table: a line for each corpus and method, a column for each number of labels."""
+    rows = result_files.read_rows(RESULTS)
+    cells = [
+        (dataset, method, *(f"{row.accuracy_mean} ± {row.accuracy_std}" for row in own_rows.itertuples()))
+        for (dataset, method), own_rows in rows.groupby(["dataset", "method"], sort=False)
+    ]
+    header = ["corpus", "method", *(f"{size} labels" for size in SIZES)]
+    commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
+    return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
+
+
+@protocols.plain_errors()
+def main(argv: list[str] | None = None) -> None:
+    """Measure the corpora that the arguments name."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.few_labels",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("dataset", nargs="+", help="corpora with test texts, such as sst2 trec")
+    parser.add_argument("--draws", type=int, default=5, help="of the first texts (default: 5)")
+    options = parser.parse_args(argv)
+    for name in options.dataset:
+        rows = list(measure(name, options.draws))
+        result_files.merge(RESULTS, rows, KEY)
+        for row in rows:
+            print(row)
+
+
+if __name__ == "__main__":
+    main()

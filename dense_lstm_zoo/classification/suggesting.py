@@ -1,0 +1,100 @@
+"""Texts to label next: those that a classifier is unsure of, and that are unlike each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+
+_CANDIDATES = 10  # unsure texts, for each one that is chosen
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A text to label next.
+
+    Args:
+        index: Its place among the texts, from 0.
+        text: The text.
+        label: The label that the model would give it.
+        probability: That label's probability.
+    """
+
+    index: int
+    text: str
+    label: str
+    probability: float
+
+
+def choose(probabilities: np.ndarray, features: np.ndarray, number: int, seed: int = 1) -> np.ndarray:
+    """Return the indices of the texts to label next, those that the model is least sure of first.
+
+    Of the ten times as many texts with the smallest margin between the two likeliest labels, k-means of their features
+    makes ``number`` groups, in which unsure texts weigh more. Each group gives the text nearest to its mean (Zhdanov
+    2019, "Diverse mini-batch Active Learning", algorithm 1).
+
+    Args:
+        probabilities: Of each label for each text: (texts, labels).
+        features: What the last layer reads of each text: (texts, width).
+        number: How many to choose, at most all.
+        seed: Of the groups.
+
+    Example:
+        >>> probabilities = np.array([[0.5, 0.5], [0.9, 0.1], [0.5, 0.5], [0.6, 0.4]])
+        >>> choose(probabilities, np.array([[0.0], [1.0], [0.0], [5.0]]), number=2)
+        array([0, 3])
+    """
+    best_two = np.sort(probabilities, axis=1)[:, -2:]
+    uncertainty = 1 - (best_two[:, 1] - best_two[:, 0])
+    candidates = np.argsort(-uncertainty, kind="stable")[: _CANDIDATES * number]
+    if number >= len(candidates):
+        return candidates
+    from sklearn.cluster import KMeans
+
+    points = features[candidates].astype(np.float64)
+    points = (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), 1e-6)
+    points, first = np.unique(points, axis=0, return_index=True)  # equal texts are one
+    candidates = candidates[first]
+    if number < len(candidates):
+        weights = np.maximum(uncertainty[candidates], 1e-6)
+        groups = KMeans(number, n_init=1, random_state=seed).fit(points, sample_weight=weights)
+        distances = groups.transform(points)
+        nearest = {group: np.flatnonzero(groups.labels_ == group) for group in range(number)}
+        rows_to_label = [rows[distances[rows, group].argmin()] for group, rows in nearest.items() if len(rows)]
+        candidates = candidates[rows_to_label]
+    return candidates[np.lexsort((candidates, -uncertainty[candidates]))]
+
+
+def suggest(bundle: Any, texts: Iterable[str], number: int, seed: int = 1) -> list[Suggestion]:
+    """Return texts to label next. See ``ClassificationBundle.suggest``."""
+    from dense_lstm_zoo.bundles.text_hashes import text_hash
+    from dense_lstm_zoo.data.tokens import tokenize
+
+    checks.integer("number", number)
+    every_text = [text for chunk in bundle.chunks(texts) for text in chunk]
+    hashes = set() if bundle.train_texts is None else set(bundle.train_texts.tolist())
+    indices = []
+    for index, tokens in enumerate(tokenize(every_text)):
+        if tokens and (key := text_hash(tokens)) not in hashes:
+            hashes.add(key)
+            indices.append(index)
+    if not indices:
+        raise ValueError(
+            f"There is no text to label: of {len(every_text):,}, all are empty or were trained on. Give other texts."
+        )
+    candidates = [every_text[index] for index in indices]
+    probabilities = bundle.probabilities(candidates)
+    rows_to_label = choose(probabilities, bundle.embed(candidates), number, seed)
+    return [
+        Suggestion(
+            index=indices[row],
+            text=candidates[row],
+            label=bundle.labels[int(probabilities[row].argmax())],
+            probability=float(probabilities[row].max()),
+        )
+        for row in rows_to_label
+    ]
