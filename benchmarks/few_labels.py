@@ -1,9 +1,9 @@
 """Test accuracy by the number of labels: the recipe few_labels with random and with suggested texts, and TF-IDF.
 
-The last layer is fitted as ``--recipe few_labels`` does, over the same frozen states and words, without dev texts. Eight
-random texts come first, each label at least once. The next ones are random, or suggested in three rounds as ``suggest``
-does, by the model of the labels so far. TF-IDF with a logistic regression, the baseline beside every training, has the
-random texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to
+The last layer is fitted as ``--recipe few_labels`` does, over the same frozen states and words and without dev texts.
+Eight random texts come first, each label at least once. The next are random, or suggested as ``suggest`` does by the
+model of the labels so far, at most 50 at a time. TF-IDF with a logistic regression, the baseline beside every training,
+has the random texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to
 results/few_labels.csv. From the repository's root:
 
     python -m benchmarks.few_labels sst2 trec
@@ -32,6 +32,7 @@ from tuning import protocols, result_files
 RESULTS = result_files.ROOT / "results" / "few_labels.csv"
 KEY = ["dataset", "method", "labels"]
 SIZES = (8, 32, 150, 500)
+_ROUND = 50  # texts that are suggested by one model
 METHODS = ("few_labels, random texts", "few_labels, suggested texts", baseline.NAME)
 
 
@@ -64,9 +65,10 @@ def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -
         rows = random_order[:size]
         head = convex_head.fit(train[rows], labels[rows], classes)
         yield METHODS[0], size, float((head.logits(test).argmax(axis=1) == right).mean())
-        if size > len(own):
+        while len(own) < size:
             others = np.setdiff1d(np.arange(len(labels)), own)
-            suggested = choose(softmax(best.logits(train[others]), None), train[others], size - len(own), draw)
+            number = min(_ROUND, size - len(own))
+            suggested = choose(softmax(best.logits(train[others])), train[others], number, draw)
             own = np.concatenate([own, others[suggested]])
             best = convex_head.fit(train[own], labels[own], classes)
         yield METHODS[1], size, float((best.logits(test).argmax(axis=1) == right).mean())

@@ -159,9 +159,11 @@ def test_the_first_epoch_fits_the_last_layer_alone_and_later_ones_train_the_rest
     assert row.val_accuracy > 0.8
     assert bundle.config["training"]["head"] == "convex"
 
-    longer = train(tmp_path / "longer", epochs=2, pooled_words=False)
+    longer = train(tmp_path / "longer", epochs=2, pooled_words=False, monitor="calibrated_loss", calibrate=True)
     assert longer.history.val_accuracy[0] == row.val_accuracy
-    assert len(longer.history) == 2
+    losses = longer.history.val_calibrated_loss
+    assert longer.metrics["best_epoch"] == losses.argmin() + 1
+    assert longer.metrics["dev_loss"] == pytest.approx(losses.min(), rel=1e-3)
 
 
 @pytest.mark.slow

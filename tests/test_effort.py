@@ -99,7 +99,7 @@ def test_what_is_given_goes_before_what_an_effort_sets(sources, tmp_path):
     assert checked.options.minutes == 9
     assert checked.arguments["units"] == 7
     assert checked.arguments["pooled_words"] is False
-    assert checked.arguments["learning_rate"] == 0.005
+    assert checked.arguments["learning_rate"] == 0.002
     from_trained = request.check("bilstm", tmp_path / "run", {"effort": "quick", "init_from": str(sources / "fits")})
     assert "units" not in from_trained.arguments
     assert from_trained.arguments["learning_rate"] == 0.001
