@@ -22,14 +22,15 @@ def sources(tmp_path, monkeypatch):
         def __init__(self, name, model, text):
             bundle = bundle_harness.with_random_weights(bundle_harness.bundle(model))
             bundle.train_texts = text_hashes.hash_texts([text.split()])
-            self.name, self.model = str(bundle.save(tmp_path / name)), model
+            self.name, self.model, self.is_installed = str(bundle.save(tmp_path / name)), model, True
 
     installed = [
         Installed("fits", "bilstm", "a text seen before"),
         Installed("has_seen", "bilstm", TESTS[0]),
         Installed("other", "lstm", "a text seen before"),
     ]
-    monkeypatch.setattr(effort.presets, "list_presets", lambda task: installed)
+    gone = type("Preset", (), {"name": "gone", "model": "bilstm", "is_installed": False})
+    monkeypatch.setattr(effort.presets, "list_presets", lambda task: [gone, *installed])
     return tmp_path
 
 

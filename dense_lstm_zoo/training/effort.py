@@ -40,8 +40,8 @@ def with_settings(model: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
         return complete(effort.settings), []
     starts = []
     if not any(values.get(name) is not None for name in _STARTS):
-        sources = (preset.name for preset in presets.list_presets(task=task.name) if preset.model == model)
-        starts = [{**complete(effort.settings), "init_from": name} for name in sources]
+        sources = (x for x in presets.list_presets(task=task.name) if x.model == model and x.is_installed)
+        starts = [{**complete(effort.settings), "init_from": preset.name} for preset in sources]
     return complete(effort.settings, effort.from_scratch), starts
 
 

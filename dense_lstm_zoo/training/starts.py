@@ -22,6 +22,8 @@ def prepare_best_start(request: Request, dataset: Any, progress: bool) -> Run:
         dataset: As for ``prepare``, read already.
         progress: Whether to print progress.
     """
+    if progress:
+        notes.show(f"choosing where to begin: {', '.join(map(_name, (request, *request.starts)))}")
     scores = dict(_scores(request, dataset))
     best = max(scores, key=lambda start: scores[start])
     if progress:
