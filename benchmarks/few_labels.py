@@ -20,7 +20,6 @@ import numpy as np
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification import baseline, convex_head
-from dense_lstm_zoo.classification.batches import predict_rows
 from dense_lstm_zoo.classification.calibration import softmax
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.embedding import features_of
@@ -38,6 +37,8 @@ METHODS = ("few_labels, random texts", "few_labels, suggested texts", baseline.N
 
 def features(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """Return what the last layer of the recipe reads of the training and the test texts."""
+    from dense_lstm_zoo.classification.batches import predict_rows
+
     request = check("bilstm", "runs/none", {"vectors": "zoo_600d"}, recipe="few_labels")
     run = prepare(request, Corpus(corpus.name, corpus.label_names, corpus.train, None, None), progress=False)
     text_to_ids = run.job.words.vocabulary.text_to_ids()

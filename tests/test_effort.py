@@ -29,8 +29,8 @@ def sources(tmp_path, monkeypatch):
         Installed("has_seen", "bilstm", TESTS[0]),
         Installed("other", "lstm", "a text seen before"),
     ]
-    gone = type("Preset", (), {"name": "gone", "model": "bilstm", "is_installed": False})
-    monkeypatch.setattr(effort.presets, "list_presets", lambda task: [gone, *installed])
+    elsewhere = type("Preset", (), {"name": "elsewhere", "model": "bilstm", "is_installed": False})
+    monkeypatch.setattr(effort.presets, "list_presets", lambda task: [elsewhere, *installed])
     return tmp_path
 
 

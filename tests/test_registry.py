@@ -149,7 +149,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
         ({"embedding_matrix": [[1.0]]}, r"embedding_matrix must have shape.*\(10, 300\); received \(1, 1\)"),
         ({"num_frozen_words": 9}, "num_frozen_words must leave padding and unknown trainable"),
         ({"recipe": "ding2019"}, "Unknown recipe 'ding2019'. Did you mean 'ding2018'"),
-        ({"name": "bilstm", "recipe": "ding"}, r"Accepted: ding2018, fixed_vectors\.$"),
+        ({"name": "bilstm", "recipe": "ding"}, r"Accepted: ding2018, few_labels, fixed_vectors\.$"),
         (
             {"name": "bilstm", "recipe": "xie2019"},
             "'xie2019' is for di_bilstm, .*, not for 'bilstm'. Recipes for bilstm",

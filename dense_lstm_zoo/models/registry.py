@@ -26,7 +26,8 @@ FROM_DATA = (
 # fmt: on
 # Layers outside the encoder: those before it, and those on top of its states.
 _WORDS = ("embedding", "static_embedding", "characters", "window", "affixes", "case")
-_NOT_ENCODER = (*_WORDS, *context.LAYERS, "softmax", "logits")
+# "standardization" has no weights, but two numbers for each feature.
+_NOT_ENCODER = (*_WORDS, *context.LAYERS, "standardization", "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
 
 

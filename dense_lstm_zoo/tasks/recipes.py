@@ -23,7 +23,7 @@ def list_recipes(*, model: str | None = None) -> list[str]:
 
     Example:
         >>> list_recipes(model="bilstm")
-        ['ding2018', 'fixed_vectors']
+        ['ding2018', 'fixed_vectors', 'few_labels']
     """
     return [name for name, recipe in recipes().items() if model is None or model in recipe.models]
 
