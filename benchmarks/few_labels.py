@@ -21,7 +21,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification import baseline, convex_head
 from dense_lstm_zoo.classification.calibration import softmax
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.embedding import features_of
 from dense_lstm_zoo.classification.suggesting import choose
 from dense_lstm_zoo.training.prepare import prepare
@@ -42,7 +42,7 @@ def features(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     request = check("bilstm", "runs/none", {"vectors": "zoo_600d"}, recipe="few_labels")
     run = prepare(request, Corpus(corpus.name, corpus.label_names, corpus.train, None, None), progress=False)
     text_to_ids = run.job.words.vocabulary.text_to_ids()
-    read = features_of(run.model, text_to_ids.signature, "standardization")
+    read = features_of(run.model, text_to_ids.signature)
     first, second = (predict_rows(read, text_to_ids.encode(part.texts)) for part in (corpus.train, corpus.test))
     return first, second
 
@@ -65,26 +65,26 @@ def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -
     for size in SIZES:
         rows = random_order[:size]
         head = convex_head.fit(train[rows], labels[rows], classes)
-        yield METHODS[0], size, float((head.logits(test).argmax(axis=1) == right).mean())
+        yield METHODS[0], size, convex_head.accuracy_and_likelihood(head.logits(test), right)[0]
         while len(own) < size:
             others = np.setdiff1d(np.arange(len(labels)), own)
             number = min(_ROUND, size - len(own))
             suggested = choose(softmax(best.logits(train[others])), train[others], number, draw)
             own = np.concatenate([own, others[suggested]])
             best = convex_head.fit(train[own], labels[own], classes)
-        yield METHODS[1], size, float((best.logits(test).argmax(axis=1) == right).mean())
-        texts = Split([corpus.train.texts[i] for i in rows], labels[rows].tolist())
-        fitted = baseline.fit(Corpus(corpus.name, corpus.label_names, texts, None, None))
+        yield METHODS[1], size, convex_head.accuracy_and_likelihood(best.logits(test), right)[0]
+        labelled = corpus.train.select(rows.tolist())
+        fitted = baseline.fit(Corpus(corpus.name, corpus.label_names, labelled, None, None))
         assert fitted is not None
         yield METHODS[2], size, float((fitted.predict(corpus.test.texts) == right).mean())
 
 
-def measure(name: str, draws: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one corpus."""
-    corpus: Any = zoo.load_corpus(name, "classification")
+def measure(corpus: Corpus, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one corpus with test texts."""
+    name = corpus.name
     train, test = features(corpus)
     scores: dict[tuple[str, int], list[float]] = {}
-    for draw in range(1, checks.integer("draws", draws) + 1):
+    for draw in range(1, draws + 1):
         for method, size, accuracy in accuracies(corpus, draw, train, test):
             scores.setdefault((method, size), []).append(100 * accuracy)
     for (method, size), values in scores.items():
@@ -121,8 +121,15 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("dataset", nargs="+", help="corpora with test texts, such as sst2 trec")
     parser.add_argument("--draws", type=int, default=5, help="of the first texts (default: 5)")
     options = parser.parse_args(argv)
-    for name in options.dataset:
-        rows = list(measure(name, options.draws))
+    checks.integer("--draws", options.draws)
+    corpora: list[Any] = [
+        zoo.load_corpus(name, "classification") for name in options.dataset
+    ]  # an unknown one fails first
+    for corpus in corpora:
+        if corpus.test is None:
+            parser.error(f"{corpus.name} has no test texts")
+    for corpus in corpora:
+        rows = list(measure(corpus, options.draws))
         result_files.merge(RESULTS, rows, KEY)
         for row in rows:
             print(row)

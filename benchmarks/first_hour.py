@@ -13,24 +13,26 @@ results/first_hour.csv. From the repository's root:
 from __future__ import annotations
 
 import argparse
+import csv
 import dataclasses
 import importlib.util
 import itertools
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 
 import dense_lstm_zoo as zoo
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification import baseline
+from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.tokens import tokenize
 from tuning import protocols, result_files
@@ -51,24 +53,21 @@ def corpus_of(name: str, seed: int) -> Corpus:
     if len(corpus.test) > 10 * _TEST:
         corpus = dataclasses.replace(corpus, test=_some(corpus.test, _TEST, seed))
     if number:
-        corpus = dataclasses.replace(corpus, train=_some(corpus.train, checks.integer("texts", int(number)), seed))
+        checks.integer(f"{name}: the number of texts", int(number) if number.isdecimal() else number)
+        corpus = dataclasses.replace(corpus, train=_some(corpus.train, int(number), seed))
     corpus = corpus.with_dev(seed=seed)
     return Corpus(name, corpus.label_names, corpus.train, corpus.dev, corpus.test)
 
 
 def _some(split: Split, number: int, seed: int) -> Split:
-    order = np.random.default_rng(seed).permutation(len(split))[:number]
-    return Split([split.texts[i] for i in order], [split.labels[i] for i in order])
+    return split.select(np.random.default_rng(seed).permutation(len(split))[:number].tolist())
 
 
 def _ratings() -> Corpus:
     """Return the labelled reviews of IMDB with their ratings as five classes."""
-    import os
-
     import pandas as pd
 
-    folder = Path(os.environ["DENSE_LSTM_ZOO_DATA"]) / "imdb"
-    parts = [pd.read_csv(folder / f"{part}.tsv.gz", sep="\t", quoting=3) for part in ("train", "test")]
+    parts = [pd.read_csv(path, sep="\t", quoting=csv.QUOTE_NONE) for path in zoo.fetch("imdb")]
     train, test = (Split(list(part.text), [_STARS[rating] for rating in part.rating]) for part in parts)
     return Corpus("imdb_ratings", tuple(f"{stars} stars" for stars in range(1, 6)), train, None, test)
 
@@ -90,7 +89,7 @@ def linear_models(corpus: Corpus) -> Iterator[tuple[str, Callable[[], np.ndarray
     def regressions(class_weight: str | None) -> list[Any]:
         return [LogisticRegression(C=c, max_iter=300, class_weight=class_weight) for c in (0.3, 1.0, 3.0, 10.0, 30.0)]
 
-    yield "TF-IDF + logistic regression", lambda: best_on_dev(tf_idf(), regressions(None))
+    yield baseline.NAME, lambda: best_on_dev(tf_idf(), regressions(None))
     yield "the same, balanced", lambda: best_on_dev(tf_idf(), regressions("balanced"))
     counts = CountVectorizer(analyzer=baseline.words_and_pairs, binary=True)
     yield "NB-SVM", lambda: best_on_dev(counts, [NBSVM(c) for c in (0.03, 0.1, 0.3, 1.0, 3.0)])
@@ -108,9 +107,16 @@ def _fast_text(corpus: Corpus) -> np.ndarray:
     return np.array([int(label) for label in peer.predict(list(corpus.test.texts))])
 
 
-def measure(name: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the row of each method on one corpus."""
-    corpus = corpus_of(name, seed)
+def _timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return what a call returns, its seconds and its processor seconds."""
+    clocks = time.perf_counter(), time.process_time()
+    result = call()
+    return result, time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+
+
+def measure(corpus: Corpus, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the row of each method on one corpus, as ``corpus_of`` returns it."""
+    name = corpus.name
     right = np.array(corpus.test.labels)
 
     def row(method: str, seconds: float, cpu_seconds: float, scores: dict[str, Any]) -> dict[str, Any]:
@@ -124,20 +130,17 @@ def measure(name: str, seed: int) -> Iterator[dict[str, Any]]:
         }
 
     with tempfile.TemporaryDirectory() as folder:
-        clocks = time.perf_counter(), time.process_time()
         start = {"vectors": "zoo_600d"} if name.startswith(_FROM_SCRATCH) else {}
-        bundle = zoo.train("bilstm", corpus, Path(folder) / "run", effort="quick", seed=seed, **start)
-        spent = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+        train = partial(zoo.train, "bilstm", corpus, Path(folder) / "run", effort="quick", seed=seed, **start)
+        bundle, *spent = _timed(train)
     names = ("accuracy", "macro_f1", "ahead", "ahead_low", "ahead_high")
     yield row("quick", *spent, {each: bundle.metrics[f"test_{each}"] for each in names})
     for method, fit in linear_models(corpus):
-        clocks = time.perf_counter(), time.process_time()
-        predicted = fit()
-        spent = time.perf_counter() - clocks[0], time.process_time() - clocks[1]
+        predicted, *spent = _timed(fit)
         yield row(
             method,
             *spent,
-            {"accuracy": (predicted == right).mean(), "macro_f1": f1_score(right, predicted, average="macro")},
+            {"accuracy": (predicted == right).mean(), "macro_f1": macro_f1(right, predicted)},
         )
 
 
@@ -180,8 +183,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--quick-alone", action="store_true", help="keep the rows of the linear models as they are")
     parser.add_argument("--seed", type=int, default=1, help="of the run, and of the texts drawn (default: 1)")
     options = parser.parse_args(argv)
-    for name in options.dataset:
-        for row in itertools.islice(measure(name, options.seed), 1 if options.quick_alone else None):
+    corpora = [corpus_of(name, options.seed) for name in options.dataset]  # an unknown one fails first
+    for corpus in corpora:
+        for row in itertools.islice(measure(corpus, options.seed), 1 if options.quick_alone else None):
             print(row, flush=True)
             result_files.merge(RESULTS, [row], KEY)
 

@@ -14,6 +14,10 @@ BAD = [
     ("dynamic_interaction", ["--encoders", "stakc"], "Did you mean 'stack'"),
     ("dynamic_interaction", ["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
     ("dynamic_interaction", ["--vectors", "none.txt"], "no vectors named none.txt"),
+    ("few_labels", ["demmo"], "Did you mean 'demo'"),
+    ("few_labels", ["demo", "--draws", "0"], "--draws must be an integer of at least 1"),
+    ("first_hour", ["demmo"], "Did you mean 'demo'"),
+    ("first_hour", ["demo@0"], "demo@0: the number of texts must be an integer of at least 1"),
     ("fit_data", ["--dataset", "demmo"], "Did you mean 'demo'"),
     ("fit_data", ["--dataset", "demo", "--epochs", "0"], "--epochs must be an integer of at least 1"),
     ("language_model", ["--recipes", "godin2017_dens_200x2"], "Did you mean 'godin2017_dense_200x2'"),
@@ -26,7 +30,7 @@ BAD = [
     ("tagging", ["--dataset", "demo", "--set", "epochs=0"], "epochs"),
     ("tagging_depth", ["--dataset", "demo", "--rows", "plain_2"], "Did you mean 'plain_"),
 ]
-NO_FOLDER = ("fit_data", "linear_baselines", "sampled_softmax")
+NO_FOLDER = ("few_labels", "first_hour", "fit_data", "linear_baselines", "sampled_softmax")
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), BAD)

@@ -89,7 +89,7 @@ class ClassificationBundle(Bundle):
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
         from dense_lstm_zoo.data.batching import word_ids
 
-        for chunk in self.chunks(texts):
+        for chunk in self._chunks(texts):
             rows = self.text_to_ids.encode(chunk)
             logits = self._logits_of_rows(rows)
             counts = [int((word_ids(row) > UNKNOWN).sum()) for row in rows]
@@ -222,7 +222,7 @@ class ClassificationBundle(Bundle):
     def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         from dense_lstm_zoo.classification.batches import predict_rows
 
-        for chunk in self.chunks(texts):
+        for chunk in self._chunks(texts):
             yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
 
     @functools.cached_property
@@ -244,7 +244,7 @@ class ClassificationBundle(Bundle):
         from dense_lstm_zoo.data.batching import predict_by_token
 
         pairs: list[tuple[list[str], np.ndarray]] = []
-        for chunk in self.chunks(texts):
+        for chunk in self._chunks(texts):
             tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
             states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
             pairs.extend(zip(tokens, states, strict=True))
@@ -269,10 +269,10 @@ class ClassificationBundle(Bundle):
         return predict_rows(self.logits_of, rows)
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
-        chunks = [self._logits(chunk) for chunk in self.chunks(texts)]
+        chunks = [self._logits(chunk) for chunk in self._chunks(texts)]
         return np.concatenate(chunks) if chunks else np.empty((0, len(self.labels)), np.float32)
 
-    def chunks(self, texts: Any) -> Iterator[list[str]]:
+    def _chunks(self, texts: Any) -> Iterator[list[str]]:
         """Yield texts, or those of a table, some at a time."""
         if is_frame(texts):
             name = self.config["training"].get("columns", {}).get("text_column", "text")
@@ -301,7 +301,8 @@ class ClassificationBundle(Bundle):
         """
         from dense_lstm_zoo.classification import suggesting
 
-        return suggesting.suggest(self, texts, number, seed)
+        checks.integer("number", number)
+        return suggesting.suggest(self, [text for chunk in self._chunks(texts) for text in chunk], number, seed)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score the model on labelled texts.

@@ -58,6 +58,11 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return math.exp((low + high) / 2)
 
 
+def log_likelihood(logits: np.ndarray, labels: np.ndarray, temperature: float | None = None) -> float:
+    """Return the mean logarithm of the right labels' probabilities."""
+    return float(log_softmax(logits, temperature)[np.arange(len(labels)), labels].mean())
+
+
 def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
     """Return the mean cross-entropy at the temperature that is best for these texts.
 
@@ -73,5 +78,4 @@ def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
         >>> abs(calibrated_loss(logits, labels) - calibrated_loss(10 * logits, labels)) < 1e-6
         True
     """
-    log_shares = log_softmax(logits, fit_temperature(logits, labels))
-    return float(-log_shares[np.arange(len(labels)), labels].mean())
+    return -log_likelihood(logits, labels, fit_temperature(logits, labels))

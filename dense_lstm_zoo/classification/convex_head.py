@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dense_lstm_zoo.classification.calibration import log_likelihood
+from dense_lstm_zoo.classification.corpus import deal_out
+
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
 _FOLDS = 5
 _PATIENCE = 2  # that are no better than one before
@@ -101,9 +104,7 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
 
 def _cross_validated(features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray) -> ConvexHead:
     """Return the head of all texts, with the C that is best for texts that were held out."""
-    order = np.lexsort((np.random.default_rng(len(labels)).random(len(labels)), labels))  # by label, then at random
-    fold_of = np.empty(len(labels), int)
-    fold_of[order] = np.arange(len(labels)) % min(_FOLDS, len(labels))
+    fold_of = deal_out(labels, min(_FOLDS, len(labels)), seed=0)
     folds = [(fold_of != fold, fold_of == fold) for fold in range(fold_of.max() + 1)]
     held_out_labels = np.concatenate([labels[out] for _, out in folds])
     by_fold = [_heads(features[own], labels[own], num_classes, weights[own], _STRENGTHS) for own, _ in folds]
@@ -147,6 +148,4 @@ def _heads(
 
 def accuracy_and_likelihood(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Return the share of right labels, and the mean log-likelihood."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    likelihood = shifted[np.arange(len(labels)), labels] - np.log(np.exp(shifted).sum(axis=1))
-    return float((logits.argmax(axis=1) == labels).mean()), float(likelihood.mean())
+    return float((logits.argmax(axis=1) == labels).mean()), log_likelihood(logits, labels)

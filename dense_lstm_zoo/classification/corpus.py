@@ -14,6 +14,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -232,15 +233,10 @@ class Corpus(AnyCorpus):
         import numpy as np
 
         labels = np.asarray(self.train.labels)
-        generator = np.random.Generator(np.random.PCG64(0))
-        assigned = np.empty(len(labels), int)
-        dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
-        for label, name in enumerate(self.label_names):
-            members = generator.permutation(np.flatnonzero(labels == label))
-            if len(members) < folds:
-                raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {len(members)}.")
-            assigned[members] = (np.arange(len(members)) + dealt) % folds
-            dealt += len(members)
+        for name, count in zip(self.label_names, np.bincount(labels, minlength=len(self.label_names)), strict=True):
+            if count < folds:
+                raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {count}.")
+        assigned = deal_out(labels, folds, seed=0)
         test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
         return dataclasses.replace(self, train=self.train.select(train), dev=None, test=self.train.select(test))
 
@@ -263,6 +259,26 @@ class Corpus(AnyCorpus):
             turns.append(counts[label])
             counts[label] += 1
         return part.select(sorted(sorted(range(len(part)), key=turns.__getitem__)[:number]))
+
+
+def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """Return the fold of each example, from 0: every label is spread evenly over the folds.
+
+    Example:
+        >>> import numpy as np
+        >>> np.bincount(deal_out(np.array([0, 1] * 6), 3, seed=0)).tolist()
+        [4, 4, 4]
+    """
+    import numpy as np
+
+    generator = np.random.Generator(np.random.PCG64(seed))
+    fold_of = np.empty(len(labels), int)
+    dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
+    for label in np.unique(labels):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        fold_of[members] = (np.arange(len(members)) + dealt) % folds
+        dealt += len(members)
+    return fold_of
 
 
 def check_labels(owner: str, labels: Sequence[int], names: Sequence[str]) -> None:

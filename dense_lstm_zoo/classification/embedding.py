@@ -21,15 +21,24 @@ def with_pooled(model: keras.Model) -> keras.Model:
 
 def pooled_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what the softmax layer reads, in float32."""
-    return features_of(model, signature, "logits")
+    return _input_of(model.get_layer("logits"), model, signature)
 
 
-def features_of(model: keras.Model, signature: Any, layer: str) -> Callable[[Any], tf.Tensor]:
-    """Return a graph from ids of any shape to what a layer reads, in float32."""
+def features_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+    """Return a graph from ids of any shape to what a convex head is fitted on: ``pooled_of``, not yet standardised."""
+    return _input_of(standardization_of(model) or model.get_layer("logits"), model, signature)
+
+
+def standardization_of(model: keras.Model) -> keras.layers.Layer | None:
+    """Return the layer that standardises what the softmax layer reads, or None for a model without ``pooled_words``."""
+    return next((layer for layer in model.layers if layer.name == "standardization"), None)
+
+
+def _input_of(layer: keras.layers.Layer, model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     import keras
     import tensorflow as tf
 
-    encoder = keras.Model(model.input, model.get_layer(layer).input)
+    encoder = keras.Model(model.input, layer.input)
     return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])
 
 

@@ -18,7 +18,7 @@ from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.convex_head import ConvexHead
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.dev_curve import DevCurve
-from dense_lstm_zoo.classification.embedding import features_of
+from dense_lstm_zoo.classification.embedding import features_of, standardization_of
 from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.folder import BundleFolder
 
 _SMALL_DEV = 50  # texts
-_STANDARDIZATION = "standardization"  # the layer that brings the features of a convex head to one size
 _DEV_FRACTION = 0.1  # where an epoch is chosen and the recipe says nothing
 _PROBED, _CHUNK = 1_000, 2_000  # texts by which encoders are compared; that are read between two looks at the clock
 
@@ -202,11 +201,11 @@ class ClassificationJob(WordVectorJob):
         a cross-validation.
         """
         head, features, labels = self._convex_head(model, config, seconds=seconds)
-        if config["arguments"].get("pooled_words"):
-            model.get_layer(_STANDARDIZATION).set_statistics(head.mean, head.scale)
-            model.get_layer("logits").set_weights([head.kernel, head.bias])
-        else:
-            model.get_layer("logits").set_weights(list(head.for_raw_features))
+        weights = head.for_raw_features
+        if (standardization := standardization_of(model)) is not None:
+            standardization.set_statistics(head.mean, head.scale)
+            weights = head.kernel, head.bias
+        model.get_layer("logits").set_weights(list(weights))
         accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
         self.cross_validation = None if self.corpus.dev else {"accuracy": head.dev_accuracy, "texts": len(labels)}
         scores = {"accuracy": accuracy, "loss": -likelihood}
@@ -222,15 +221,14 @@ class ClassificationJob(WordVectorJob):
     ) -> tuple[ConvexHead, np.ndarray, np.ndarray]:
         """Return a fitted last layer, and the features and labels of the training texts it was fitted on."""
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
-        layer = _STANDARDIZATION if config["arguments"].get("pooled_words") else "logits"
-        run, end = features_of(model, text_to_ids.signature, layer), time.monotonic() + (seconds or math.inf)
-        texts, labels = self._shuffled(self.corpus.train, most)
+        run, end = features_of(model, text_to_ids.signature), time.monotonic() + (seconds or math.inf)
+        train, labels = self._shuffled(self.corpus.train, most)
         dev, parts = None, []
         if self.corpus.dev is not None:
-            dev_texts, dev_labels = self._shuffled(self.corpus.dev, most)
-            dev = predict_rows(run, text_to_ids.encode(dev_texts)), dev_labels
-        for first in range(0, len(texts), _CHUNK):
-            parts.append(predict_rows(run, text_to_ids.encode(texts[first : first + _CHUNK])))
+            texts, dev_labels = self._shuffled(self.corpus.dev, most)
+            dev = predict_rows(run, text_to_ids.encode(texts)), dev_labels
+        for first in range(0, len(train), _CHUNK):
+            parts.append(predict_rows(run, text_to_ids.encode(train[first : first + _CHUNK])))
             if time.monotonic() > end:
                 break
         features = np.concatenate(parts)
@@ -239,8 +237,8 @@ class ClassificationJob(WordVectorJob):
 
     def _shuffled(self, split: Split, most: int | None) -> tuple[list[str], np.ndarray]:
         """Return texts and labels in random order, those of the first few alone if ``most`` is not None."""
-        order = np.random.default_rng(self.options.seed).permutation(len(split))[:most]
-        return [split.texts[i] for i in order], np.array(split.labels)[order]
+        part = split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most].tolist())
+        return part.texts, np.array(part.labels)
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev if asked to, and return its scores, with those of the baseline."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from dense_lstm_zoo import checks
 
 _CANDIDATES = 10  # unsure texts, for each one that is chosen
 
@@ -48,47 +46,55 @@ def choose(probabilities: np.ndarray, features: np.ndarray, number: int, seed: i
         >>> choose(probabilities, np.array([[0.0], [1.0], [0.0], [5.0]]), number=2)
         array([0, 3])
     """
+    unsure, uncertainty = _least_sure(probabilities, number)
+    return unsure[_unlike(features[unsure], uncertainty, number, seed)]
+
+
+def _least_sure(probabilities: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the candidates for a choice, the least sure first, and how unsure each is."""
     best_two = np.sort(probabilities, axis=1)[:, -2:]
     uncertainty = 1 - (best_two[:, 1] - best_two[:, 0])
     candidates = np.argsort(-uncertainty, kind="stable")[: _CANDIDATES * number]
-    if number >= len(candidates):
-        return candidates
+    return candidates, uncertainty[candidates]
+
+
+def _unlike(features: np.ndarray, uncertainty: np.ndarray, number: int, seed: int) -> np.ndarray:
+    """Return which candidates to take, in their order: one of each group of like ones."""
+    if number >= len(features):
+        return np.arange(len(features))
     from sklearn.cluster import KMeans
 
-    points = features[candidates].astype(np.float64)
+    points = features.astype(np.float64)
     points = (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), 1e-6)
-    points, first = np.unique(points, axis=0, return_index=True)  # equal texts are one
-    candidates = candidates[first]
-    if number < len(candidates):
-        weights = np.maximum(uncertainty[candidates], 1e-6)
+    points, rows = np.unique(points, axis=0, return_index=True)  # equal texts are one
+    if number < len(rows):
+        weights = np.maximum(uncertainty[rows], 1e-6)
         groups = KMeans(number, n_init=1, random_state=seed).fit(points, sample_weight=weights)
         distances = groups.transform(points)
-        nearest = {group: np.flatnonzero(groups.labels_ == group) for group in range(number)}
-        rows_to_label = [rows[distances[rows, group].argmin()] for group, rows in nearest.items() if len(rows)]
-        candidates = candidates[rows_to_label]
-    return candidates[np.lexsort((candidates, -uncertainty[candidates]))]
+        members = [np.flatnonzero(groups.labels_ == group) for group in range(number)]
+        rows = rows[[own[distances[own, group].argmin()] for group, own in enumerate(members) if len(own)]]
+    return np.sort(rows)
 
 
-def suggest(bundle: Any, texts: Iterable[str], number: int, seed: int = 1) -> list[Suggestion]:
+def suggest(bundle: Any, texts: Sequence[str], number: int, seed: int = 1) -> list[Suggestion]:
     """Return texts to label next. See ``ClassificationBundle.suggest``."""
     from dense_lstm_zoo.bundles.text_hashes import text_hash
     from dense_lstm_zoo.data.tokens import tokenize
 
-    checks.integer("number", number)
-    every_text = [text for chunk in bundle.chunks(texts) for text in chunk]
     hashes = set() if bundle.train_texts is None else set(bundle.train_texts.tolist())
     indices = []
-    for index, tokens in enumerate(tokenize(every_text)):
+    for index, tokens in enumerate(tokenize(texts)):
         if tokens and (key := text_hash(tokens)) not in hashes:
             hashes.add(key)
             indices.append(index)
     if not indices:
         raise ValueError(
-            f"There is no text to label: of {len(every_text):,}, all are empty or were trained on. Give other texts."
+            f"There is no text to label: of {len(texts):,}, all are empty or were trained on. Give other texts."
         )
-    candidates = [every_text[index] for index in indices]
+    candidates = [texts[index] for index in indices]
     probabilities = bundle.probabilities(candidates)
-    rows_to_label = choose(probabilities, bundle.embed(candidates), number, seed)
+    unsure, uncertainty = _least_sure(probabilities, number)
+    features = bundle.embed([candidates[row] for row in unsure])
     return [
         Suggestion(
             index=indices[row],
@@ -96,5 +102,5 @@ def suggest(bundle: Any, texts: Iterable[str], number: int, seed: int = 1) -> li
             label=bundle.labels[int(probabilities[row].argmax())],
             probability=float(probabilities[row].max()),
         )
-        for row in rows_to_label
+        for row in unsure[_unlike(features, uncertainty, number, seed)]
     ]

@@ -9,8 +9,8 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.models import registry
 
-# Options that say where a run begins. A user who sets one of them leaves no choice.
-_STARTS = ("init_from", "vectors", "context")
+# Options that also say where a run begins. A user who sets one of them leaves no choice.
+_STARTS = ("vectors", "context")
 
 
 def with_settings(model: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundles.bundle import read_dev_curve
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks import with_options
 from dense_lstm_zoo.training import run_file, run_folder, starts
 from dense_lstm_zoo.training.allocator import keep_large_blocks
-from dense_lstm_zoo.training.prepare import Run, prepare
+from dense_lstm_zoo.training.prepare import Run
 from dense_lstm_zoo.training.request import check
 from dense_lstm_zoo_runtime.streams import unread_output
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.training.checkpoint import Checkpoint
-    from dense_lstm_zoo.training.request import Request
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
 
@@ -109,7 +107,7 @@ def train(
 
         callbacks = check_own(callbacks)
     request = check(name, run_dir, arguments, recipe=recipe, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
-    run = _prepare(request, dataset, progress)
+    run = starts.prepare_best(request, dataset, progress)
     run.callbacks = callbacks or ()
     run.repeat += run_file.note(run.callbacks)
 
@@ -149,16 +147,6 @@ def train(
         raise DivergenceError(f"{diverged} The best epoch so far, {checkpoint.best_epoch}, is saved in {run.target}.")
     run.say(f"{bundle.summary()}\nbundle            {escape_controls(str(run.target))}")
     return bundle
-
-
-def _prepare(request: Request, dataset: Any, progress: bool) -> Run:
-    if not request.starts:
-        return prepare(request, dataset, progress)
-    check_tensorflow("Trainings by zoo.train")
-
-    from dense_lstm_zoo.corpora.loader import as_corpus
-
-    return starts.prepare_best_start(request, as_corpus(dataset, request.task.name), progress)
 
 
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: float) -> None:

@@ -6,22 +6,30 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.training.prepare import Run, prepare
 from dense_lstm_zoo.training.request import Request
 
 
-def prepare_best_start(request: Request, dataset: Any, progress: bool) -> Run:
-    """Prepare a run from scratch and runs from trained models, and return the one with the best last layer on dev.
+def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
+    """Prepare a run, and where the request names trained models to go on from, the one with the best last layer on dev.
 
     What each encoder gives before any training is compared, by a logistic regression on part of the texts. A trained
     model that has seen dev or test texts is left out, and so is one whose settings do not suit.
 
     Args:
-        request: A checked request with ``starts``.
-        dataset: As for ``prepare``, read already.
+        request: A checked request.
+        dataset: As for ``prepare``.
         progress: Whether to print progress.
     """
+    if not request.starts:
+        return prepare(request, dataset, progress)
+    check_tensorflow("Trainings by zoo.train")
+
+    from dense_lstm_zoo.corpora.loader import as_corpus
+
+    dataset = as_corpus(dataset, request.task.name)  # read once
     if progress:
         notes.show(f"choosing where to begin: {', '.join(map(_name, (request, *request.starts)))}")
     scores = dict(_scores(request, dataset))
@@ -29,6 +37,7 @@ def prepare_best_start(request: Request, dataset: Any, progress: bool) -> Run:
     if progress:
         texts = ", ".join(f"{100 * score:.1f} % {_name(start)}" for start, (_, score) in scores.items())
         notes.show(f"before any training, the last layer alone reaches on dev: {texts}")
+    # Prepared anew, so that the run is the one that its run.toml repeats, random numbers included.
     return prepare(best, dataset, progress)
 
 
