@@ -102,6 +102,12 @@ def test_the_command_writes_a_table_to_fill_in(folder, tmp_path, capsys):
     assert printed.err == "only 3 texts are left to label; 9 were asked for.\n"
 
 
+def test_a_text_that_no_encoding_holds_is_written_with_a_question_mark(folder, tmp_path):
+    (tmp_path / "raw.jsonl").write_text('{"text": "good \\ud800 film"}\n')
+    assert run("suggest", folder, "--file", tmp_path / "raw.jsonl", "--output", tmp_path / "label.csv") == 0
+    assert "good ? film" in (tmp_path / "label.csv").read_text()
+
+
 def test_bad_requests_end_with_one_line_before_any_work(folder, tmp_path, capsys):
     raw = tmp_path / "raw.txt"
     raw.write_text("")

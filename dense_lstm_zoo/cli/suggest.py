@@ -13,7 +13,7 @@ from dense_lstm_zoo.cli.arguments import output as output_arguments
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, check_command, load_bundle
 from dense_lstm_zoo.cli.predict import Request, formats, open_source
-from dense_lstm_zoo.data.cells import csv_line, mark_formula
+from dense_lstm_zoo.cli.writing import table_row
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 
@@ -48,8 +48,8 @@ def suggest(bundle: Source, number: int, seed: int, output: str | None, overwrit
         target: IO[str] = stack.enter_context(new_output(output_file)) if output_file else sys.stdout
         columns = config["training"].get("columns", {})
         names = [columns.get("text_column", "text"), columns.get("label_column", "label")]
-        target.write(csv_line(map(mark_formula, [*names, *_COLUMNS])))
+        target.write(table_row([*names, *_COLUMNS]))
         for each in suggestions:
-            target.write(csv_line(map(mark_formula, [each.text, "", each.label, f"{each.probability:.6f}"])))
+            target.write(table_row([each.text, "", each.label, f"{each.probability:.6f}"]))
     if len(suggestions) < number:
         print(f"only {len(suggestions):,} texts are left to label; {number:,} were asked for.", file=sys.stderr)

@@ -80,12 +80,11 @@ def _write_text(target: IO[str], options: Options, source: Source, pairs: _Pairs
 
 
 def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
-    mark = _as_is if options.raw else mark_formula
     pairs = iter(pairs)
     first = next(pairs, None)
     names = source.names if first is None else first[0].names
     new = _new_names(names, shapes.columns, options, shapes, first)
-    target.write(csv_line(mark(_cell(name)) for name in [*names, *new]))
+    target.write(table_row([*names, *new], raw=options.raw))
     for record, prediction in itertools.chain([] if first is None else [first], pairs):
         cells = record.cells
         if record.names is not names and record.names != names:
@@ -96,7 +95,13 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
                     "the first line. Use --format jsonl."
                 )
             cells = [cells_by_name.get(name, "") for name in names]
-        target.write(csv_line(mark(_cell(cell)) for cell in [*cells, *shapes.row(prediction)]))
+        target.write(table_row([*cells, *shapes.row(prediction)], raw=options.raw))
+
+
+def table_row(cells: Iterable[Any], *, raw: bool = False) -> str:
+    """Return a line of csv, with its end, from cells of any kind. Unless ``raw``, formulas are marked as text."""
+    texts = map(_cell, cells)
+    return csv_line(texts if raw else map(mark_formula, texts))
 
 
 def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
