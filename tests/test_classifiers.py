@@ -18,6 +18,8 @@ def test_beside_the_encoder_there_are_words_characters_and_a_softmax_alone(case)
         count += harness.VOCABULARY * embedding_dim  # the channel that is never trained
     if case.arguments.get("char_filters"):
         count += 9 * 2 + 5 * 2 * 4 + 4  # characters' vectors, and a convolution five wide
+    if case.arguments.get("pooled_words"):  # a mean and a scale of each state and, twice, of each number of a word
+        count += 2 * (2 * case.arguments["units"] + 2 * (embedding_dim + case.arguments["char_filters"]))
     if units := case.arguments.get("context_units"):  # two dense layers read in both directions, <eos> first
         dim = case.arguments["context_dim"]
         layers = [(dim + units + 1) * 4 * units, (dim + 2 * units + 1) * 4 * units]
