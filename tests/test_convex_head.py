@@ -64,6 +64,14 @@ def test_the_head_is_the_minimum_of_the_penalised_loss_of_standardised_features(
     assert not head.kernel[3].any()  # the constant feature
 
 
+def test_the_minimum_is_the_same_where_features_are_more_than_texts(monkeypatch):
+    monkeypatch.setattr(convex_head, "_TOLERANCE", 1e-7)
+    features = np.random.default_rng(0).normal(size=(40, 90)).astype(np.float32)
+    labels = np.arange(40) % 3
+    head = convex_head.fit(features, labels, 3, (features, labels))
+    assert loss_gradient(head, features, labels, np.ones(3)) < 1e-3
+
+
 def test_the_strength_is_that_with_the_lowest_loss_on_dev():
     features, labels = random_features(3)
     head = convex_head.fit(features[:300], labels[:300], 3, (features[300:], labels[300:]))

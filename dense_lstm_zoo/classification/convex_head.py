@@ -127,7 +127,10 @@ def _heads(
 
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6)
-    scaled, present = (features - mean) * scale, np.unique(labels)
+    scaled, present, rotation = (features - mean) * scale, np.unique(labels), None
+    if len(scaled) < scaled.shape[1]:  # the coefficients are a sum of texts, so that as many directions are enough
+        rotation = np.linalg.svd(scaled, full_matrices=False)[2]
+        scaled = scaled @ rotation.T
     regression = LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True)
     for strength in strengths:
         kernel = np.zeros((features.shape[1], num_classes), np.float32)
@@ -139,6 +142,8 @@ def _heads(
                 warnings.simplefilter("ignore")  # one that has not converged is compared like the others
                 regression.set_params(C=strength).fit(scaled, labels, weights)
             coefficients, intercepts = regression.coef_, regression.intercept_
+            if rotation is not None:
+                coefficients = coefficients @ rotation
             if len(present) == 2:  # a single logit, of the second label
                 coefficients = np.concatenate([-coefficients, coefficients]) / 2
                 intercepts = np.array([-1, 1]) * intercepts / 2
