@@ -102,3 +102,17 @@ def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_h
     curves = pd.read_csv(language_model.CURVES)
     assert curves[["run", "epoch", "dev_perplexity"]].values.tolist() == [["seed1", 1, 190.0], ["seed2", 1, 210.0]]
     assert language_model.PICTURE.exists()
+
+
+def test_a_long_title_is_broken_into_lines_that_fit_the_picture(tmp_path, monkeypatch):
+    import matplotlib.figure
+
+    titles = []
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "suptitle", lambda self, text, **_: titles.append((text, self.get_figwidth()))
+    )
+    with plots.picture(tmp_path / "picture.png", "a sentence of words that go on and on " * 3, 4.0, 2.0):
+        pass
+    ((title, width),) = titles
+    assert title.count("\n") >= 2
+    assert max(map(len, title.split("\n"))) <= 10 * width

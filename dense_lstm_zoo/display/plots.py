@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _MOST_TOKENS = 100
+_LETTERS_PER_INCH = 10  # of a title
 _SETTINGS: dict[Any, Any] = {
     "text.usetex": False,
     "text.parse_math": False,  # a $ in a label is literal
@@ -177,6 +179,6 @@ def picture(path: str | os.PathLike[str], title: str, width: float, height: floa
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
-        figure.suptitle(short(title, 120))
+        figure.suptitle(textwrap.fill(short(title, 120), max(20, int(_LETTERS_PER_INCH * width))))
         with files.new_file(path) as file:
             figure.savefig(file, format=Path(path).suffix.removeprefix("."), dpi=120)
