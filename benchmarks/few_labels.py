@@ -1,10 +1,12 @@
-"""Test accuracy by the number of labels: the recipe few_labels with random and with suggested texts, and TF-IDF.
+"""Test accuracy by the number of labels: the last layer alone, training, fine-tuning, and TF-IDF.
 
 The last layer is fitted as ``--recipe few_labels`` does, over the same frozen states and words and without dev texts.
 Eight random texts come first, each label at least once. The next are random, or suggested as ``suggest`` does by the
-model of the labels so far, at most 50 at a time. TF-IDF with a logistic regression, the baseline beside every training,
-has the random texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to
-results/few_labels.csv. From the repository's root:
+model of the labels so far, at most 50 at a time. With ``--train``, the random texts also train ``bilstm`` with
+``effort="quick"`` from word vectors, and fine-tune ``lm_classifier`` from the preset ``dense_lm_reviews``. Both hold a
+tenth of the texts out as dev. TF-IDF with a logistic regression, the baseline beside every training, has the random
+texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to results/few_labels.csv.
+From the repository's root:
 
     python -m benchmarks.few_labels sst2 trec
 """
@@ -12,7 +14,10 @@ results/few_labels.csv. From the repository's root:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +38,10 @@ KEY = ["dataset", "method", "labels"]
 SIZES = (8, 32, 150, 500)
 _ROUND = 50  # texts that are suggested by one model
 METHODS = ("few_labels, random texts", "few_labels, suggested texts", baseline.NAME)
+TRAININGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bilstm, effort quick": ("bilstm", {"effort": "quick", "vectors": "zoo_600d"}),
+    "lm_classifier, fine-tuned": ("lm_classifier", {"recipe": "fine_tuning", "init_from": "dense_lm_reviews"}),
+}
 
 
 def features(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
@@ -54,13 +63,32 @@ def first_texts(labels: np.ndarray, generator: np.random.Generator) -> np.ndarra
     return np.concatenate([one_each, np.setdiff1d(order[: SIZES[0]], one_each)])[: SIZES[0]]
 
 
-def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -> Iterator[tuple[str, int, float]]:
-    """Yield method, number of labels and test accuracy of one draw."""
+def orders(labels: np.ndarray, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the first texts of a draw, and those of all texts in random order after these."""
     generator = np.random.default_rng(draw)
-    labels, right, classes = np.array(corpus.train.labels), np.array(corpus.test.labels), len(corpus.label_names)
     first = first_texts(labels, generator)
     rest = np.setdiff1d(generator.permutation(len(labels)), first, assume_unique=True)
-    random_order = np.concatenate([first, generator.permutation(rest)])
+    return first, np.concatenate([first, generator.permutation(rest)])
+
+
+def trained_accuracies(corpus: Corpus, draw: int) -> Iterator[tuple[str, int, float]]:
+    """Yield method, number of labels and test accuracy of the trainings on one draw."""
+    _, random_order = orders(np.array(corpus.train.labels), draw)
+    for size in SIZES:
+        own = Corpus(
+            corpus.name, corpus.label_names, corpus.train.select(random_order[:size].tolist()), None, corpus.test
+        )
+        for method, (model, settings) in TRAININGS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                run = Path(folder) / "run"
+                bundle = zoo.train(model, own, run, seed=draw, baseline=False, progress=False, **settings)
+            yield method, size, bundle.metrics["test_accuracy"]
+
+
+def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -> Iterator[tuple[str, int, float]]:
+    """Yield method, number of labels and test accuracy of the linear models on one draw."""
+    labels, right, classes = np.array(corpus.train.labels), np.array(corpus.test.labels), len(corpus.label_names)
+    first, random_order = orders(labels, draw)
     own, best = first, convex_head.fit(train[first], labels[first], classes)
     for size in SIZES:
         rows = random_order[:size]
@@ -79,13 +107,18 @@ def accuracies(corpus: Corpus, draw: int, train: np.ndarray, test: np.ndarray) -
         yield METHODS[2], size, float((fitted.predict(corpus.test.texts) == right).mean())
 
 
-def measure(corpus: Corpus, draws: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one corpus with test texts."""
+def measure(corpus: Corpus, draws: int, *, trains: bool) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one corpus with test texts: those of the trainings, or of the others."""
     name = corpus.name
-    train, test = features(corpus)
+    one_draw: Callable[[int], Iterator[tuple[str, int, float]]]
+    if trains:
+        one_draw = partial(trained_accuracies, corpus)
+    else:
+        train, test = features(corpus)
+        one_draw = partial(accuracies, corpus, train=train, test=test)
     scores: dict[tuple[str, int], list[float]] = {}
     for draw in range(1, draws + 1):
-        for method, size, accuracy in accuracies(corpus, draw, train, test):
+        for method, size, accuracy in one_draw(draw):
             scores.setdefault((method, size), []).append(100 * accuracy)
     for (method, size), values in scores.items():
         yield {
@@ -94,7 +127,8 @@ def measure(corpus: Corpus, draws: int) -> Iterator[dict[str, Any]]:
             "accuracy_std": round(float(np.std(values, ddof=1)), 1),
             "accuracies": " ".join(f"{value:.1f}" for value in values),
             "versions": protocols.read_versions({"versions": machine.versions()}),
-            "command": f"python -m benchmarks.few_labels {name}" + (f" --draws {draws}" if draws != 5 else ""),
+            "command": f"python -m benchmarks.few_labels {name}{' --train' * trains}"
+            + (f" --draws {draws}" if draws != 5 else ""),
         }
 
 
@@ -120,6 +154,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("dataset", nargs="+", help="corpora with test texts, such as sst2 trec")
     parser.add_argument("--draws", type=int, default=5, help="of the first texts (default: 5)")
+    parser.add_argument("--train", action="store_true", help="train and fine-tune, and keep the other rows")
     options = parser.parse_args(argv)
     checks.integer("--draws", options.draws)
     corpora: list[Any] = [
@@ -129,7 +164,7 @@ def main(argv: list[str] | None = None) -> None:
         if corpus.test is None:
             parser.error(f"{corpus.name} has no test texts")
     for corpus in corpora:
-        rows = list(measure(corpus, options.draws))
+        rows = list(measure(corpus, options.draws, trains=options.train))
         result_files.merge(RESULTS, rows, KEY)
         for row in rows:
             print(row)

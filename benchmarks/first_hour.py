@@ -1,11 +1,11 @@
-"""The first run of a newcomer, ``train --effort quick``, beside other models of seconds or minutes.
+"""The first runs of a newcomer, ``train --effort quick``, ``good`` and ``best``, beside linear models.
 
-Each corpus is trained with ``zoo.train("bilstm", corpus, effort="quick")`` and with four linear models whose free
-number is chosen on dev: TF-IDF with a logistic regression (the baseline beside every training), the same with balanced
-labels, NB-SVM, and fastText where it is installed. ``sst2@150`` is a random 150 of the training texts. SST-2
-begins from scratch, as the trained model that would serve it best has seen all of its training texts. IMDB is scored
-on 2,000 test reviews, a corpus without test texts on the first of ten folds, and each once. Rows go to
-results/first_hour.csv. From the repository's root:
+Each corpus is trained with ``zoo.train("bilstm", corpus, effort="quick")``, likewise ``dc_bilstm`` with ``good`` and
+``best``, and with four linear models whose free number is chosen on dev: TF-IDF with a logistic regression (the
+baseline beside every training), the same with balanced labels, NB-SVM, and fastText where it is installed. ``sst2@150``
+is a random 150 of the training texts. SST-2 begins from scratch, as the trained models that would serve it best have
+seen all of its training texts. IMDB is scored on 2,000 test reviews, a corpus without test texts on the first of ten
+folds, and each once. Rows go to results/first_hour.csv. From the repository's root:
 
     python -m benchmarks.first_hour trec sst2@150 imdb@1000
 """
@@ -16,10 +16,9 @@ import argparse
 import csv
 import dataclasses
 import importlib.util
-import itertools
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from sklearn.linear_model import LogisticRegression
 
 import dense_lstm_zoo as zoo
 from benchmarks.nb_svm import NBSVM
-from dense_lstm_zoo import checks, display, machine
+from dense_lstm_zoo import checks, display, machine, tasks
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.corpus import Corpus, Split
@@ -39,6 +38,7 @@ from tuning import protocols, result_files
 
 RESULTS = result_files.ROOT / "results" / "first_hour.csv"
 KEY = ["dataset", "method"]
+EFFORTS = tasks.find("classification").efforts
 _TEST = 2_000  # texts, of a corpus that has more
 _FROM_SCRATCH = "sst2"  # what these names begin with
 _STARS = {1: 0, 2: 0, 3: 1, 4: 1, 7: 2, 8: 3, 9: 3, 10: 4}  # of five, from 0, for a rating; there is no 5 or 6
@@ -114,8 +114,8 @@ def _timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, time.perf_counter() - clocks[0], time.process_time() - clocks[1]
 
 
-def measure(corpus: Corpus, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the row of each method on one corpus, as ``corpus_of`` returns it."""
+def measure(corpus: Corpus, seed: int, efforts: Sequence[str], linear: bool) -> Iterator[dict[str, Any]]:
+    """Yield the row of each effort, and of each linear model, on one corpus, as ``corpus_of`` returns it."""
     name = corpus.name
     right = np.array(corpus.test.labels)
 
@@ -129,12 +129,16 @@ def measure(corpus: Corpus, seed: int) -> Iterator[dict[str, Any]]:
             "command": f"python -m benchmarks.first_hour {name}" + (f" --seed {seed}" if seed != 1 else ""),
         }
 
-    with tempfile.TemporaryDirectory() as folder:
-        start = {"vectors": "zoo_600d"} if name.startswith(_FROM_SCRATCH) else {}
-        train = partial(zoo.train, "bilstm", corpus, Path(folder) / "run", effort="quick", seed=seed, **start)
-        bundle, *spent = _timed(train)
-    names = ("accuracy", "macro_f1", "ahead", "ahead_low", "ahead_high")
-    yield row("quick", *spent, {each: bundle.metrics[f"test_{each}"] for each in names})
+    start = {"vectors": "zoo_600d"} if name.startswith(_FROM_SCRATCH) else {}
+    keys = ("accuracy", "macro_f1", "ahead", "ahead_low", "ahead_high")
+    for effort in efforts:
+        with tempfile.TemporaryDirectory() as folder:
+            model, run = EFFORTS[effort].model, Path(folder) / "run"
+            train = partial(zoo.train, model, corpus, run, effort=effort, seed=seed, progress=False, **start)
+            bundle, *spent = _timed(train)
+        yield row(effort, *spent, {key: bundle.metrics[f"test_{key}"] for key in keys})
+    if not linear:
+        return
     for method, fit in linear_models(corpus):
         predicted, *spent = _timed(fit)
         yield row(
@@ -147,19 +151,21 @@ def measure(corpus: Corpus, seed: int) -> Iterator[dict[str, Any]]:
 def table() -> str:
     """Return the table of all methods, a line for each corpus."""
     rows = result_files.read_rows(RESULTS)
-    methods = list(dict.fromkeys(rows.method))
-    header = ["corpus", "texts", *methods, "quick minus TF-IDF (95 % interval)"]
+    linear = [method for method in dict.fromkeys(rows.method) if method not in EFFORTS]
+    header = ["corpus", "texts", *EFFORTS, *linear, *(f"{effort} minus TF-IDF" for effort in EFFORTS)]
     cells = []
     for dataset, own_rows in rows.groupby("dataset", sort=False):
         by_method = {row.method: row for row in own_rows.itertuples()}
-        quick = by_method["quick"]
-        scores = [
-            f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s"
-            if (row := by_method.get(method))
-            else "not run"
-            for method in methods
-        ]
-        cells.append((dataset, quick.texts, *scores, f"{quick.ahead} ({quick.ahead_low} to {quick.ahead_high})"))
+
+        def cell(method: str, text: Callable[[Any], str], by_method: dict[str, Any] = by_method) -> str:
+            return text(by_method[method]) if method in by_method else "not run"
+
+        scores = (
+            cell(m, lambda row: f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s")
+            for m in [*EFFORTS, *linear]
+        )
+        ahead = (cell(m, lambda row: f"{row.ahead} ({row.ahead_low} to {row.ahead_high})") for m in EFFORTS)
+        cells.append((dataset, own_rows.texts.iloc[0], *scores, *ahead))
     return "\n".join(
         [
             display.table(header, cells),
@@ -180,12 +186,13 @@ def main(argv: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("dataset", nargs="+", help="corpora, such as trec, sst2@150, imdb@1000, imdb_ratings@3000")
-    parser.add_argument("--quick-alone", action="store_true", help="keep the rows of the linear models as they are")
+    parser.add_argument("--efforts", nargs="*", choices=EFFORTS, default=list(EFFORTS), help="(default: all)")
+    parser.add_argument("--efforts-alone", action="store_true", help="keep the rows of the linear models as they are")
     parser.add_argument("--seed", type=int, default=1, help="of the run, and of the texts drawn (default: 1)")
     options = parser.parse_args(argv)
     corpora = [corpus_of(name, options.seed) for name in options.dataset]  # an unknown one fails first
     for corpus in corpora:
-        for row in itertools.islice(measure(corpus, options.seed), 1 if options.quick_alone else None):
+        for row in measure(corpus, options.seed, options.efforts, not options.efforts_alone):
             print(row, flush=True)
             result_files.merge(RESULTS, [row], KEY)
 

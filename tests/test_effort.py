@@ -5,6 +5,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.job import ClassificationJob
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.training import effort, request, starts
@@ -90,7 +91,7 @@ def test_whoever_says_where_to_begin_has_chosen(option, sources, tmp_path):
     value = "none" if option == "vectors" else str(sources / "fits")
     checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", option: value})
     assert checked.starts == ()
-    assert checked.options.head == "convex"
+    assert checked.options.head == ("convex" if option == "init_from" else None)
     assert checked.options.minutes == 2.5
 
 
@@ -109,6 +110,52 @@ def test_what_is_given_goes_before_what_an_effort_sets(sources, tmp_path):
 @pytest.mark.parametrize("model", [name for name in zoo.list_models(task="classification") if name != "bilstm"])
 def test_an_effort_sets_only_what_a_model_has(model, tmp_path):
     request.check(model, tmp_path / "run", {"effort": "quick", "vectors": "none"})
+
+
+def corpus_of(number, dev=None):
+    """A corpus of so many texts."""
+    return Corpus(
+        "texts", ("a", "b"), Split([f"word {i}" for i in range(number)], [i % 2 for i in range(number)]), dev, None
+    )
+
+
+def test_an_effort_whose_text_encoder_is_not_installed_says_what_to_install(sources, tmp_path):
+    with pytest.raises(FileNotFoundError, match="'dense_lm_reviews' is not installed: pip install"):
+        request.check("dc_bilstm", tmp_path / "run", {"effort": "best"})
+
+
+@pytest.mark.parametrize("name", ["quick", "good"])
+def test_few_texts_without_dev_texts_have_their_recipe_instead(name, sources, tmp_path):
+    checked = request.check("bilstm", tmp_path / "run", {"effort": name})
+    few = checked.for_corpus(corpus_of(250))
+    assert (few.recipe, few.options.epochs, few.options.dev_fraction) == ("few_labels", 1, 0)
+    assert few.options.effort == name  # which its bundle says
+    assert [start.options.init_from for start in few.starts] == [str(sources / n) for n in ("fits", "has_seen")]
+    assert {start.recipe for start in few.starts} == {"few_labels"}
+    for corpus in (corpus_of(251), corpus_of(250, dev=corpus_of(10).train)):
+        assert checked.for_corpus(corpus).recipe != "few_labels"
+
+
+@pytest.mark.parametrize("values", [{"epochs": 3}, {"calibrate": True}, {"monitor": "loss"}])
+def test_whoever_sets_a_training_has_it_for_few_texts_too(values, tmp_path):
+    checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", **values})
+    assert checked.for_corpus(corpus_of(20)).recipe != "few_labels"
+
+
+def test_a_model_that_the_recipe_for_few_texts_is_not_for_is_trained_on_few_texts(tmp_path):
+    checked = request.check("cnn_mc", tmp_path / "run", {"effort": "good"})
+    assert checked.for_corpus(corpus_of(20)).options.batch_size == 16
+
+
+@pytest.mark.filterwarnings("ignore:Without vectors")
+def test_few_texts_are_scored_by_cross_validation_from_the_best_start(sources, tmp_path, capsys):
+    bundle = zoo.train("bilstm", corpus_of(20), tmp_path / "run", baseline=False, effort="quick", kernel="native")
+    assert bundle.metrics["epochs"] == 1
+    assert bundle.metrics["cross_validation_texts"] == 20
+    output = capsys.readouterr().out
+    assert "the last layer alone reaches by cross-validation" in output
+    assert "250 texts or fewer, and none for dev: recipe few_labels" in output
+    assert 'recipe = "few_labels"' in (tmp_path / "run" / "run.toml").read_text()
 
 
 @pytest.mark.parametrize(

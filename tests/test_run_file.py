@@ -53,7 +53,13 @@ def test_the_file_says_what_was_given_and_chosen_in_sections(first):
         "recipe": "none",
         "seed": 7,
         "data": {"dataset": "demo"},
-        "training": {"epochs": 1, "batch_size": 1000, "class_weights": {"positive": 2}, "vectors": "none"},
+        "training": {
+            "epochs": 1,
+            "batch_size": 1000,
+            "class_weights": {"positive": 2},
+            "patience": 5,
+            "vectors": "none",
+        },
         "arguments": {"units": 3, "embedding_dim": 4, "kernel": "native", "softmax_max_norm": 3},
     }
 

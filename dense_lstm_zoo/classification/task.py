@@ -1,10 +1,17 @@
 """Sentence classification, as the rest of the package sees it."""
 
+from typing import Any
+
 from dense_lstm_zoo.classification.answers import ANSWERS
+from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.tasks import Effort, Task
 from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
+
+# The loss says more than the accuracy of few dev texts.
+_BY_LOSS = {"pooled_words": True, "monitor": "calibrated_loss", "calibrate": True, "l2": 0.0}
+_FOR_FEW: dict[str, Any] = {"few_texts": 250, "recipe_for_few": "few_labels"}
 
 TASK = Task(
     name="classification",
@@ -50,9 +57,9 @@ TASK = Task(
         Option(
             "effort",
             str,
-            "quick: a model within three minutes, from the trained model that serves the texts best or from none",
+            "quick, good or best: settings for 3, 10 or 30 minutes, from the trained model that serves the texts best",
             otherwise="no limit of time",
-            choices=("quick",),
+            choices=("quick", "good", "best"),
         ),
         Option("max_tokens", int, "read only the first N tokens of a text", otherwise="all", metavar="N"),
         Option("calibrate", bool, "fit the temperature of the probabilities on dev", otherwise="no"),
@@ -70,20 +77,25 @@ TASK = Task(
     efforts={
         "quick": Effort(
             model="bilstm",
-            settings={
-                "head": "convex",
-                "pooled_words": True,
-                "minutes": 2.5,
-                "batch_size": 50,
-                "epochs": 100,
-                "patience": 10,
-                "monitor": "calibrated_loss",
-                "calibrate": True,
-                "l2": 0.0,
-                "learning_rate": 0.001,
-            },
+            settings={**_BY_LOSS, "minutes": 2.5},
+            from_trained={"head": "convex", "learning_rate": 0.001, "batch_size": 50, "epochs": 100, "patience": 10},
             from_scratch={"units": 100, "learning_rate": 0.002},
-        )
+            **_FOR_FEW,
+        ),
+        "good": Effort(
+            model="dc_bilstm",
+            settings={"pooled_words": True, "calibrate": True, "minutes": 10.0},
+            from_trained={**_BY_LOSS, "head": "convex", "learning_rate": 0.001},
+            from_scratch={},
+            **_FOR_FEW,
+        ),
+        "best": Effort(
+            model="dc_bilstm",
+            settings={"pooled_words": True, "calibrate": True, "minutes": 30.0},
+            from_trained={**_BY_LOSS, "head": "convex", "learning_rate": 0.001},
+            from_scratch={"context": "dense_lm_reviews"},
+            **_FOR_FEW,
+        ),
     },
     own_files=("csv", "tsv", "jsonl", "parquet", "xlsx"),
     commands=("predict", "embed", "explain", "suggest"),
@@ -93,4 +105,5 @@ TASK = Task(
     bundle="ClassificationBundle",
     factories=("models", "interaction", "convolution", "language_classifier"),
     labels_texts=True,
+    schedule=schedule,
 )

@@ -102,7 +102,7 @@ def _training(task: Task, model: str, lines: Mapping[str, Line]) -> Iterable[Lin
     yield lines["recipe"][0], f"a published result's settings: {names}; none takes the model's own", ""
     for name in _SCHEDULE:
         typed, help, _ = lines[name]
-        yield typed, help, _typed(getattr(task.defaults, name))
+        yield typed, help, "by the number of texts" if task.schedule else _typed(getattr(task.defaults, name))
     yield lines["seed"]
 
 

@@ -37,12 +37,19 @@ class Effort:
     Args:
         model: The model of a command that names none.
         settings: Options of ``train`` and model arguments. Those that a model does not have are left out.
-        from_scratch: The same for a model that goes on from no trained one.
+        from_trained: More of them, for a run that goes on from a trained model.
+        from_scratch: More of them, for a run that goes on from none.
+        few_texts: The number of training texts up to which ``recipe_for_few`` takes the place of all of these, where
+            there is no dev part.
+        recipe_for_few: The name of that recipe.
     """
 
     model: str
     settings: Mapping[str, Any]
+    from_trained: Mapping[str, Any]
     from_scratch: Mapping[str, Any]
+    few_texts: int
+    recipe_for_few: str
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Task:
             its words are separated by white space.
         reads_characters: Whether all of its models read characters.
         efforts: What each value of the option ``effort`` sets.
+        schedule: Returns options by the number of training texts, where neither the user nor a named recipe sets them.
     """
 
     name: str
@@ -99,6 +107,7 @@ class Task:
     predicts_words: bool = False
     reads_characters: bool = False
     efforts: Mapping[str, Effort] = field(default_factory=dict)
+    schedule: Callable[[int], Mapping[str, int]] | None = None
 
     @property
     def all_options(self) -> tuple[Option, ...]:

@@ -78,7 +78,7 @@ class Option:
 
 # Options of every task. A recipe's field of the same name, or else the task's defaults, gives the default.
 COMMON = (
-    Option("epochs", int, "maximum number of epochs", otherwise="the recipe's, else 30"),
+    Option("epochs", int, "maximum number of epochs", otherwise="the recipe's, else 30; more for under 500 texts"),
     Option(
         "patience", int, "epochs without a better dev score before training stops", otherwise="the recipe's, else 5"
     ),
@@ -86,7 +86,7 @@ COMMON = (
         "batch_size",
         int,
         "texts per step, or parallel streams of a language model",
-        otherwise="the recipe's, else 200; tagger 32, language model 20",
+        otherwise="the recipe's, else 16 to 200 by the number of texts; tagger 32, language model 20",
         searched=True,
     ),
     Option(

@@ -77,16 +77,17 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     from dense_lstm_zoo.training.freezing import train_by_layers
     from dense_lstm_zoo.training.overlap import repeated_texts
 
-    source = transfer.read_source(name, task.name, request.options, arguments, request.recipe)
-    settings = source.arguments if source else registry.resolve(name, arguments, request.recipe, complete=False)
-    random = not source and getattr(request.options, "vectors", None) is None
-    if random and settings.get("trainable_embeddings") is False:
-        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
+    if request.options.init_from is None and getattr(request.options, "vectors", None) is None:
+        settings = registry.resolve(name, arguments, request.recipe, complete=False)
+        if settings.get("trainable_embeddings") is False:
+            warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     corpus = as_corpus(dataset, task.name)
+    task.job_class.check_corpus(corpus)
+    request = request.for_corpus(corpus)
+    source = transfer.read_source(name, task.name, request.options, arguments, request.recipe)
 
     import keras
 
-    task.job_class.check_corpus(corpus)
     keras.utils.set_random_seed(seed)
     keep_freed_memory()
     request, job = _covered(request, corpus, source)

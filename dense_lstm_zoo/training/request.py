@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.tasks import Task, every_option
 from dense_lstm_zoo.tasks.options import Options
-from dense_lstm_zoo.tasks.recipes import get_recipe
+from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 from dense_lstm_zoo.training import defaults, effort, run_folder
 from dense_lstm_zoo_runtime import install
 
@@ -52,13 +53,34 @@ class Request:
     overwrite: bool = False
     chooses_vectors: bool = False  # nobody named them
     starts: tuple[Request, ...] = ()  # trained models that it may go on from, where ``effort`` chooses
+    names_recipe: bool = False  # its user does
+    few_texts: int = 0  # the number up to which, without a dev part, another request takes its place
+    for_few_texts: Request | None = None
+
+    def for_corpus(self, corpus: Any) -> Request:
+        """Return the request for a corpus of this size: that for few texts, or with a schedule that nobody sets."""
+        if self.for_few_texts is not None and corpus.dev is None and len(corpus.train) <= self.few_texts:
+            return self.for_few_texts
+        if self.task.schedule is None or self.names_recipe:
+            return self
+        schedule = self.task.schedule(len(corpus.train))
+        free = {name: value for name, value in schedule.items() if self.settings.get(name) is None}
+        if not free:
+            return self
+        settings = {**self.settings, **free}
+        words = ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in free.items())
+        notice = "\n".join(filter(None, (self.notice, f"by the number of texts: {words}")))
+        return replace(self, settings=settings, notice=notice).resolved()
+
+    def resolved(self) -> Request:
+        """Return the request with the options that its settings and recipe now say."""
+        recipe = get_recipe(self.recipe) if self.recipe else None
+        return replace(self, options=self.task.resolve(self.settings, seed=self.seed, recipe=recipe))
 
     def with_trained_words(self) -> Request:
         """Return the request without word vectors, and with the recipe that trains the words."""
-        recipe = defaults.trained_words(self.recipe)
         settings = {**self.settings, "vectors": None}
-        options = self.task.resolve(settings, seed=self.seed, recipe=get_recipe(recipe) if recipe else None)
-        return replace(self, settings=settings, options=options, recipe=recipe, notice="")
+        return replace(self, settings=settings, recipe=defaults.trained_words(self.recipe), notice="").resolved()
 
 
 def check(
@@ -88,9 +110,36 @@ def check(
         FileNotFoundError: No such vector file, trained model or text encoder.
     """
     values = checks.plain(values)
-    starts: list[dict[str, Any]] = []
-    if values.get("effort") is not None:
-        values, starts = effort.with_settings(model, values)
+    one = partial(_check, model, run_dir, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
+    if values.get("effort") is None:
+        return one(values, recipe=recipe)
+    choice = effort.choice(model, values)
+    starts = tuple(one(start, recipe=recipe) for start in choice.from_trained)
+    request = replace(one(choice.from_scratch, recipe=recipe), starts=starts)
+    if choice.recipe_for_few is None or recipe is not None:
+        return request
+    presets_of_few = tuple({**values, "init_from": start["init_from"]} for start in choice.from_trained)
+    few = one(values, recipe=choice.recipe_for_few)
+    reason = f"{choice.few_texts:,} texts or fewer, and none for dev: recipe {choice.recipe_for_few}"
+    few = replace(
+        few,
+        notice="\n".join(filter(None, (few.notice, reason))),
+        starts=tuple(replace(one(start, recipe=choice.recipe_for_few), notice=reason) for start in presets_of_few),
+    )
+    return replace(request, few_texts=choice.few_texts, for_few_texts=few)
+
+
+def _check(
+    model: str,
+    run_dir: str | Path,
+    values: Mapping[str, Any],
+    *,
+    recipe: str | None,
+    seed: int,
+    tensorboard: bool,
+    overwrite: bool,
+) -> Request:
+    """Return the request of these values as they are, whatever effort they name."""
     arguments = {name: value for name, value in values.items() if name not in every_option()}
     task = tasks.find(registry.entry(model).task)
     own = {name: value for name, value in values.items() if name in every_option()}
@@ -111,16 +160,7 @@ def check(
     return Request(
         *(model, task, target, recipe, seed, settings, options, arguments, notice, bool(tensorboard), bool(overwrite)),
         chooses_vectors=own.get("vectors") is None and settings.get("vectors") is not None,
-        starts=tuple(
-            check(
-                *(model, run_dir, start),
-                recipe=recipe_given,
-                seed=seed,
-                tensorboard=tensorboard,
-                overwrite=overwrite,
-            )
-            for start in starts
-        ),
+        names_recipe=name_or_none(recipe_given) is not None,
     )
 
 

@@ -23,20 +23,24 @@ def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
         dataset: As for ``prepare``.
         progress: Whether to print progress.
     """
-    if not request.starts:
+    if not (request.starts or request.for_few_texts):
         return prepare(request, dataset, progress)
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.corpora.loader import as_corpus
 
     dataset = as_corpus(dataset, request.task.name)  # read once
+    request = request.for_corpus(dataset)
+    if not request.starts:
+        return prepare(request, dataset, progress)
     if progress:
         notes.show(f"choosing where to begin: {', '.join(map(_name, (request, *request.starts)))}")
     scores = dict(_scores(request, dataset))
     best = max(scores, key=lambda start: scores[start])
     if progress:
         texts = ", ".join(f"{100 * score:.1f} % {_name(start)}" for start, (_, score) in scores.items())
-        notes.show(f"before any training, the last layer alone reaches on dev: {texts}")
+        where = "on dev" if best.options.dev_fraction else "by cross-validation"
+        notes.show(f"before any training, the last layer alone reaches {where}: {texts}")
     # Prepared anew, so that the run is the one that its run.toml repeats, random numbers included.
     return prepare(best, dataset, progress)
 
