@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import os
 import subprocess
@@ -58,6 +59,8 @@ def test_predict_writes_text_csv_and_json_lines(run_dir, capsys):
     assert [line["text"] for line in lines] == texts
     assert lines[1]["label"] == expected[1].label
     assert set(lines[1]["probabilities"]) == {"up", "down"}
+    _, out, _ = output_of(capsys, "predict", run_dir, *texts, "--format", "json")
+    assert json.loads(out) == lines
 
 
 def test_predict_reads_a_file_or_standard_input_and_writes_a_file(run_dir, tmp_path, capsys):
@@ -79,6 +82,18 @@ def test_predict_reads_a_file_or_standard_input_and_writes_a_file(run_dir, tmp_p
     command = [sys.executable, "-m", "dense_lstm_zoo", "predict", str(run_dir)]
     piped = subprocess.run(command, input=(tmp_path / "in.txt").read_bytes(), capture_output=True, check=True)
     assert [line.split("\t")[0] for line in piped.stdout.decode().splitlines()] == [line["label"] for line in lines]
+
+
+def test_a_hyphen_is_standard_input_and_o_is_output(run_dir, tmp_path, capsys, monkeypatch):
+    standard_input = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"")))
+    monkeypatch.setattr(sys, "stdin", standard_input)
+    options = ("--file", "-", "--format", "json", "-o", tmp_path / "out.json")
+    assert output_of(capsys, "predict", run_dir, *options)[0] == 0
+    assert (tmp_path / "out.json").read_text() == "[]\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"it was great\n"))))
+    assert output_of(capsys, "predict", run_dir, *options, "--overwrite")[0] == 0
+    (answer,) = json.loads((tmp_path / "out.json").read_text())
+    assert answer["text"] == "it was great"
 
 
 def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
@@ -167,6 +182,26 @@ def test_list_and_describe_print_what_python_returns(capsys):
     assert out.strip() == str(zoo.describe("dc_bilstm"))
     _, out, _ = output_of(capsys, "fetch", "demo")
     assert "built in" in out
+
+
+def test_list_presets_and_describe_print_json(capsys):
+    def read(*arguments):
+        return json.loads(output_of(capsys, *arguments, "--format", "json")[1])
+
+    models = read("list", "*_bilstm", "--task", "classification")
+    assert [model["name"] for model in models] == zoo.list_models("*_bilstm")
+    assert {model["task"] for model in models} == {"classification"}
+    assert [recipe["name"] for recipe in read("list", "recipes", "ding2018")] == ["ding2018"]
+    assert [(corpus["name"], corpus["place"]) for corpus in read("list", "corpora", "demo")] == [("demo", "built in")]
+    presets = zoo.list_presets(task="tagging")
+    assert [(preset["name"], preset["score"]) for preset in read("presets", "--task", "tagging")] == [
+        (preset.name, preset.score) for preset in presets
+    ]
+    assert read("list", "presets", "no-such-preset") == []
+    description = read("describe", "dc_bilstm")
+    assert description["encoder_parameters"] == zoo.describe("dc_bilstm").encoder_parameters
+    assert description["arguments"]["vocab_size"] == "required"
+    assert read("describe", "ding2018")["recipe"]["expected"]["trec"] == 95.6
 
 
 @pytest.mark.parametrize(

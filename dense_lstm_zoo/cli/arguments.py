@@ -16,6 +16,9 @@ BUNDLE = argument(
 )
 OVERWRITE = argument("--overwrite", action="store_true", help="replace an existing file")
 OVERWRITE_FOLDER = argument("--overwrite", action="store_true", help="replace an existing folder")
+FORMAT = argument(
+    "--format", dest="form", choices=("text", "json"), default="text", help="how it is printed (default: text)"
+)
 DELIMITER = argument(
     "--delimiter",
     metavar="CHARACTER",
@@ -35,7 +38,11 @@ def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, .
     return (
         BUNDLE,
         argument("texts", nargs="*", default=[], help="texts (default: --file, else standard input)"),
-        argument("--file", help="a file of texts: one per line, or a table, depending on its name"),
+        argument(
+            "--file",
+            type=file_name,
+            help="a file of texts: one per line, or a table, depending on its name; - is standard input",
+        ),
         *text_format("--file or standard input", readable, column="as in training, else text"),
         *output("write here instead of to standard output"),
         argument(
@@ -44,7 +51,7 @@ def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, .
             choices=writable,
             help=f"output format (default: by the name of --output, else like the input){columns}",
         ),
-        argument("--prefix", help=f"csv, jsonl: {PREFIX}"),
+        argument("--prefix", help=f"csv, jsonl, json: {PREFIX}"),
         RAW,
     )
 
@@ -72,7 +79,7 @@ def text_format(texts: str, forms: Sequence[str] = records.FORMATS, column: str 
 
 def output(help: str) -> tuple[Argument, Argument]:
     """Return ``--output`` and ``--overwrite``."""
-    return argument("--output", help=help), OVERWRITE
+    return argument("-o", "--output", help=help), OVERWRITE
 
 
 def corpus(*, trains: bool) -> Group:
@@ -137,6 +144,11 @@ def corpus(*, trains: bool) -> Group:
 def column(text: str) -> int | str:
     """Return the number or the name of a column."""
     return int(text) if text.removeprefix("-").isdecimal() else text
+
+
+def file_name(text: str) -> str | None:
+    """Return the name of a file, or None for ``-``, which stands for standard input."""
+    return None if text == "-" else text
 
 
 def unescaped(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dense_lstm_zoo.cli.arguments import corpus, output
+from dense_lstm_zoo.cli.arguments import FORMAT, corpus, output
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, import_tensorflow
 from dense_lstm_zoo.comparing.compare import Plan, prepare
@@ -24,7 +24,7 @@ _RUN = "the folder that train wrote, or a preset's name; or the folder of severa
     argument("run_b", metavar="RUN_B", help="another one of the same task"),
     argument("--split", choices=("test", "dev", "train"), default="test", help="default: test"),
     *output("csv: write the texts on which they differ, with both answers (language models: every line)"),
-    argument("--format", dest="form", choices=("text", "json"), default="text", help="default: text"),
+    FORMAT,
     argument("--draws", type=int, default=DRAWS, metavar="N", help=f"draws of the bootstrap (default: {DRAWS:,})"),
     argument("--seed", type=int, default=1, metavar="N", help="seed of the bootstrap (default: 1)"),
     corpus(trains=False),

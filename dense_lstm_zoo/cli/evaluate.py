@@ -8,7 +8,7 @@ from typing import Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli.arguments import BUNDLE, OVERWRITE, corpus
+from dense_lstm_zoo.cli.arguments import BUNDLE, FORMAT, OVERWRITE, corpus
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.corpora.dataset import Dataset
@@ -27,7 +27,7 @@ from dense_lstm_zoo_runtime.paths import user_path
     "Score a bundle on the texts of a corpus or of your own file.",
     BUNDLE,
     argument("--split", choices=("test", "dev", "train"), default="test", help="default: test"),
-    argument("--format", dest="form", choices=("text", "json"), default="text", help="default: text"),
+    FORMAT,
     argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png"),
     argument("--errors", metavar="FILE", help="csv: write every wrong answer there, with its line in the file"),
     OVERWRITE,

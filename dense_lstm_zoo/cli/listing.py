@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
+import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.cli.arguments import FORMAT
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.corpora import loader
-from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.data.cells import escape_controls, escape_json
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 
+Entries = Iterator[tuple[str, dict[str, Any]]]  # of each: its line, and its fields in JSON
 
-def _models(pattern: str, task: str | None) -> Iterator[str]:
+
+def _models(pattern: str, task: str | None) -> Entries:
     for name in zoo.list_models(pattern, task=task):
         entry = registry.entry(name)
-        yield f"{name:<18} {entry.task:<16} {entry.summary}"
+        fields = {"name": name, "task": entry.task, "summary": entry.summary, "paper": entry.paper}
+        yield f"{name:<18} {entry.task:<16} {entry.summary}", fields
 
 
-def _recipes(pattern: str, task: str | None) -> Iterator[str]:
+def _recipes(pattern: str, task: str | None) -> Entries:
     for other in tasks.every():
         for recipe in other.recipes if task in (None, other.name) else ():
             if fnmatch.fnmatchcase(recipe.name, pattern):
-                yield f"{recipe.name:<34} {', '.join(recipe.models)}: {recipe.source}"
+                models = list(recipe.models)
+                fields = {"name": recipe.name, "task": other.name, "models": models, "source": recipe.source}
+                yield f"{recipe.name:<34} {', '.join(models)}: {recipe.source}", fields
 
 
-def _presets(pattern: str, task: str | None) -> Iterator[str]:
-    yield from map(str, presets.list_presets(pattern, task))
+def _presets(pattern: str, task: str | None) -> Entries:
+    for preset in presets.list_presets(pattern, task):
+        yield str(preset), {**dataclasses.asdict(preset), "is_installed": preset.is_installed}
 
 
-def _corpora(pattern: str, task: str | None) -> Iterator[str]:
+def _corpora(pattern: str, task: str | None) -> Entries:
     for name in loader.list_corpora(task):
         if fnmatch.fnmatchcase(name, pattern):
             titles = [other for other in tasks.names() if name in loader.list_corpora(other)]
-            yield f"{name:<14} {', '.join(titles):<42} {_place(name)}"
+            place = _place(name)
+            yield f"{name:<14} {', '.join(titles):<42} {place}", {"name": name, "tasks": titles, "place": place}
 
 
 def _place(name: str) -> str:
@@ -51,12 +62,23 @@ def _place(name: str) -> str:
     return f"downloaded when it is first used, or by fetch {name}"
 
 
-KINDS: dict[str, Callable[[str, str | None], Iterator[str]]] = {
+KINDS: dict[str, Callable[[str, str | None], Entries]] = {
     "models": _models,
     "recipes": _recipes,
     "presets": _presets,
     "corpora": _corpora,
 }
+
+
+def show(kind: str, pattern: str | None, task: str | None, form: str) -> None:
+    """Print what there is of a kind: a line for each, or an array of JSON objects."""
+    if task is not None:
+        checks.one_of("task", task, tasks.names())
+    entries = KINDS[kind](pattern or "*", task)
+    if form == "json":
+        notes.show(escape_json(json.dumps([fields for _, fields in entries])))
+    for line, _ in entries:
+        notes.show(line)
 
 
 @command(
@@ -65,29 +87,37 @@ KINDS: dict[str, Callable[[str, str | None], Iterator[str]]] = {
     argument("kind", nargs="?", default="models", help=f"{', '.join(KINDS)} (default: models)"),
     argument("pattern", nargs="?", help="a name with wildcards (default: all)"),
     argument("--task", help=f"only this task's: {', '.join(tasks.names())}"),
+    FORMAT,
     example=f"list models '*bilstm*' --task {tasks.names()[0]}",
 )
-def list_kind(kind: str, pattern: str | None, task: str | None) -> None:
+def list_kind(kind: str, pattern: str | None, task: str | None, form: str) -> None:
     """Print the names of a kind, one per line. A pattern alone means models."""
     if kind not in KINDS:
         if pattern is not None or not (set(kind) & set("*?[") or kind in zoo.list_models()):
             raise checks.unknown_name("kind to list:", kind, KINDS)
         kind, pattern = "models", kind
-    if task is not None:
-        checks.one_of("task", task, tasks.names())
-    for line in KINDS[kind](pattern or "*", task):
-        notes.show(line)
+    show(kind, pattern, task, form)
 
 
 @command(
     "describe",
     "Describe a model, a recipe, a preset or a run, with a line for each argument.",
     argument("name", help="a name that list prints, or the folder of a run"),
+    FORMAT,
     example="describe dc_bilstm",
 )
-def describe(name: str) -> None:
+def describe(name: str, form: str) -> None:
     """Print the description of a model, a recipe, a preset or a run."""
-    notes.show(zoo.describe(name))
+    description = zoo.describe(name)
+    if form == "json":
+        assert dataclasses.is_dataclass(description)
+        notes.show(escape_json(json.dumps(dataclasses.asdict(description), default=_json_value)))
+    else:
+        notes.show(description)
+
+
+def _json_value(value: Any) -> str:
+    return "required" if value is registry.REQUIRED else str(value)
 
 
 @command(

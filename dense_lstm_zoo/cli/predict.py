@@ -214,8 +214,8 @@ def formats(request: Request, task: Task) -> tuple[str, str]:
             f"{request.name} could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}."
         )
-    if request.prefix is not None and form not in ("csv", "jsonl"):
-        raise ValueError(f"--prefix is for csv and jsonl; the output is {form}.")
+    if request.prefix is not None and form not in ("csv", "jsonl", "json"):
+        raise ValueError(f"--prefix is for csv, jsonl and json; the output is {form}.")
     if request.raw and form not in ("text", "csv"):
         raise ValueError(f"--raw is for text and csv; the output is {form}.")
     return input_form, form

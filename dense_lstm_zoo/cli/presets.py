@@ -6,7 +6,8 @@ from typing import Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import hub, presets
-from dense_lstm_zoo.cli.arguments import BUNDLE
+from dense_lstm_zoo.cli import listing
+from dense_lstm_zoo.cli.arguments import BUNDLE, FORMAT
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.display import notes
@@ -38,12 +39,12 @@ def _folder(source: str) -> Source:
     "List the trained models.",
     argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)"),
     argument("--task", help=f"only this task's presets: {', '.join(tasks.names())}"),
+    FORMAT,
     example=f"presets --task {tasks.names()[-1]}",
 )
-def list_presets(pattern: str, task: str | None) -> None:
+def list_presets(pattern: str, task: str | None, form: str) -> None:
     """Print the presets, one per line."""
-    for preset in presets.list_presets(pattern, task):
-        notes.show(preset)
+    listing.show("presets", pattern, task, form)
 
 
 @command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -13,8 +13,8 @@ from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, ma
 from dense_lstm_zoo.data.records import Record, Source
 from dense_lstm_zoo.storage import json_files
 
-FORMATS = ("text", "csv", "jsonl")
-TAGGER_FORMATS = ("text", "columns", "jsonl")
+FORMATS = ("text", "csv", "jsonl", "json")
+TAGGER_FORMATS = ("text", "columns", "jsonl", "json")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,13 @@ def write(target: IO[str], options: Options, source: Source, predict: Callable[.
     records = (record for record in source.records if record.text or record.lines is None or options.form == "columns")
     beside, texts = itertools.tee(records)
     pairs = zip(beside, predict(record.text for record in texts), strict=True)
-    writers = {"text": _write_text, "csv": _write_csv, "jsonl": _write_json, "columns": _write_columns}
+    writers = {
+        "text": _write_text,
+        "csv": _write_csv,
+        "jsonl": _write_json_lines,
+        "json": _write_json,
+        "columns": _write_columns,
+    }
     writers[options.form](target, options, source, pairs, shapes)
 
 
@@ -104,7 +110,22 @@ def table_row(cells: Iterable[Any], *, raw: bool = False) -> str:
     return csv_line(texts if raw else map(mark_formula, texts))
 
 
+def _write_json_lines(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    for item in _json_objects(options, pairs, shapes):
+        target.write(f"{item}\n")
+
+
 def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    """Write an array, whose items are written as they are ready."""
+    between = "["
+    for item in _json_objects(options, pairs, shapes):
+        target.write(f"{between}\n{item}")
+        between = ","
+    target.write("\n]\n" if between == "," else "[]\n")
+
+
+def _json_objects(options: Options, pairs: _Pairs, shapes: Shapes) -> Iterator[str]:
+    """Yield an object for each prediction, on a line without its end."""
     new: dict[str, str] = {}
     for number, (record, prediction) in enumerate(pairs):
         fields = shapes.fields(prediction)
@@ -114,12 +135,12 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
         item = dict(zip(record.names, record.cells, strict=True))
         if len(item) < len(record.names):
             twice = next(name for name in record.names if record.names.count(name) > 1)
-            raise ValueError(f"{record.location}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
+            raise ValueError(f"{record.location}: two columns are named {twice!r}, which JSON cannot hold. Use csv.")
         for name, value in fields.items():
             if new[name] in item and (name not in shapes.shared or item[new[name]] != value):
                 raise _occupied_name(record, new[name])
             item[new[name]] = value
-        target.write(escape_json(json_files.to_line(item)) + "\n")
+        yield escape_json(json_files.to_line(item))
 
 
 def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
