@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md"]
+PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md"]
 
 _MARK = re.compile(r"<!-- (not run|slow|presets): .+ -->")
 
