@@ -40,13 +40,13 @@ def scores_of(monkeypatch, scratch, trained):
 
     def head_scores(self, model, config):
         from_trained = "init_from" in config["training"]
-        return (trained, 0.5) if from_trained else (scratch, 0.25)
+        return (np.array(trained), 0.5) if from_trained else (np.array(scratch), 0.25)
 
     monkeypatch.setattr(ClassificationJob, "head_scores", head_scores)
 
 
 def test_a_run_goes_on_from_the_model_whose_states_serve_the_texts_best(sources, tmp_path, monkeypatch, capsys):
-    scores_of(monkeypatch, scratch=-0.7, trained=-0.6)
+    scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=[-0.6, -0.8, -0.6])
     small = {name: value for name, value in SMALL.items() if name not in ("units", "embedding_dim")}
     bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, **small)
     assert bundle.config["training"]["init_from"]["name"] == "fits"
@@ -69,8 +69,9 @@ def effort_of(folder):
     return {name: value for name, value in settings.items() if name not in ("model", "recipe", "seed", "dataset")}
 
 
-def test_a_run_begins_from_scratch_where_no_trained_model_helps(sources, tmp_path, monkeypatch):
-    scores_of(monkeypatch, scratch=-0.5, trained=-0.6)
+@pytest.mark.parametrize("trained", [[-0.8, -0.9, -0.8], [-0.1, -0.9, -0.9]])  # behind, and ahead by one text alone
+def test_a_run_begins_from_scratch_where_no_trained_model_helps(trained, sources, tmp_path, monkeypatch):
+    scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=trained)
     bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, progress=False, **SMALL)
     assert "init_from" not in bundle.config["training"]
     assert not request.check("bilstm", tmp_path / "again", effort_of(tmp_path / "run")).starts
@@ -81,9 +82,10 @@ def test_encoders_are_compared_by_a_regression_and_none_that_has_seen_the_dev_te
     assert [start.options.init_from for start in checked.starts] == [str(sources / n) for n in ("fits", "has_seen")]
     scores = list(starts._scores(checked, classification()))
     assert [start.options.init_from for start, _ in scores] == [None, str(sources / "fits")]
-    for _, (likelihood, accuracy) in scores:
-        assert likelihood < 0 <= accuracy <= 1
-    assert len({likelihood for _, (likelihood, _) in scores}) == 2
+    for _, (likelihoods, accuracy) in scores:
+        assert (likelihoods < 0).all()
+        assert 0 <= accuracy <= 1
+    assert len({tuple(likelihoods) for _, (likelihoods, _) in scores}) == 2
 
 
 @pytest.mark.parametrize("option", ["init_from", "vectors", "context"])

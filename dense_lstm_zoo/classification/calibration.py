@@ -58,9 +58,10 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return math.exp((low + high) / 2)
 
 
-def log_likelihood(logits: np.ndarray, labels: np.ndarray, temperature: float | None = None) -> float:
-    """Return the mean logarithm of the right labels' probabilities."""
-    return float(log_softmax(logits, temperature)[np.arange(len(labels)), labels].mean())
+def log_likelihoods(logits: np.ndarray, labels: np.ndarray, temperature: float | None = None) -> np.ndarray:
+    """Return the logarithm of the right label's probability, for each text."""
+    likelihoods: np.ndarray = log_softmax(logits, temperature)[np.arange(len(labels)), labels]
+    return likelihoods
 
 
 def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -78,4 +79,4 @@ def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
         >>> abs(calibrated_loss(logits, labels) - calibrated_loss(10 * logits, labels)) < 1e-6
         True
     """
-    return -log_likelihood(logits, labels, fit_temperature(logits, labels))
+    return -float(log_likelihoods(logits, labels, fit_temperature(logits, labels)).mean())

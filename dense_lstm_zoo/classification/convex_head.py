@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dense_lstm_zoo.classification.calibration import log_likelihood
+from dense_lstm_zoo.classification.calibration import log_likelihoods
 from dense_lstm_zoo.classification.corpus import deal_out
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
@@ -29,7 +29,7 @@ class ConvexHead:
         scale: One over its standard deviation, or 0 for a feature that never changes: (width,).
         strength: C of the logistic regression: a larger one is regularised less.
         dev_accuracy: The share of dev texts, or of those held out, that such a head labels right.
-        dev_likelihood: The mean logarithm of the probability that it gives their right labels.
+        dev_log_likelihoods: The logarithm of the probability that it gives to the right label of each.
     """
 
     kernel: np.ndarray
@@ -38,7 +38,12 @@ class ConvexHead:
     scale: np.ndarray
     strength: float
     dev_accuracy: float = 0.0
-    dev_likelihood: float = 0.0
+    dev_log_likelihoods: np.ndarray = field(default_factory=lambda: np.zeros(1))
+
+    @property
+    def dev_likelihood(self) -> float:
+        """The mean of ``dev_log_likelihoods``."""
+        return float(self.dev_log_likelihoods.mean())
 
     def logits(self, features: np.ndarray) -> np.ndarray:
         """Return the logits (texts, classes) of features (texts, width)."""
@@ -91,9 +96,10 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
     """
     best, num_worse = None, 0
     for head, logits, labels in candidates:
-        accuracy, likelihood = accuracy_and_likelihood(logits, labels)
-        if best is None or likelihood > best.dev_likelihood:
-            best, num_worse = replace(head, dev_accuracy=accuracy, dev_likelihood=likelihood), 0
+        likelihoods = log_likelihoods(logits, labels)
+        if best is None or likelihoods.mean() > best.dev_likelihood:
+            accuracy = float((logits.argmax(axis=1) == labels).mean())
+            best, num_worse = replace(head, dev_accuracy=accuracy, dev_log_likelihoods=likelihoods), 0
         else:
             num_worse += 1
         if num_worse == _PATIENCE:
@@ -116,7 +122,7 @@ def _cross_validated(features: np.ndarray, labels: np.ndarray, num_classes: int,
 
     best = _best(candidates())
     (head,) = _heads(features, labels, num_classes, weights, (best.strength,))
-    return replace(head, dev_accuracy=best.dev_accuracy, dev_likelihood=best.dev_likelihood)
+    return replace(head, dev_accuracy=best.dev_accuracy, dev_log_likelihoods=best.dev_log_likelihoods)
 
 
 def _heads(
@@ -153,4 +159,4 @@ def _heads(
 
 def accuracy_and_likelihood(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Return the share of right labels, and the mean log-likelihood."""
-    return float((logits.argmax(axis=1) == labels).mean()), log_likelihood(logits, labels)
+    return float((logits.argmax(axis=1) == labels).mean()), float(log_likelihoods(logits, labels).mean())

@@ -211,10 +211,10 @@ class ClassificationJob(WordVectorJob):
         scores = {"accuracy": accuracy, "loss": -likelihood}
         return {**scores, "val_accuracy": head.dev_accuracy, "val_loss": -head.dev_likelihood}
 
-    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[float, float]:
-        """Return log-likelihood and accuracy on dev of a logistic regression on some of the texts."""
+    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[np.ndarray, float]:
+        """Return the log-likelihood of each dev text and the accuracy on dev of a regression on some of the texts."""
         head, *_ = self._convex_head(model, config, most=_PROBED)
-        return head.dev_likelihood, head.dev_accuracy
+        return head.dev_log_likelihoods, head.dev_accuracy
 
     def _convex_head(
         self, model: keras.Model, config: Mapping[str, Any], *, most: int | None = None, seconds: float | None = None

@@ -174,11 +174,12 @@ class Job(abc.ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no option head.")
 
-    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[float, float]:
+    def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[np.ndarray, float]:
         """Fit a last layer on some of the texts, and return how good it is on dev. The model is left as it is.
 
         Returns:
-            A number that is higher for a better one, and the task's score.
+            A number for each dev text, higher for a better answer, in an order that depends on the seed alone, and the
+            task's score.
         """
         raise NotImplementedError(f"{type(self).__name__} has no option effort.")
 

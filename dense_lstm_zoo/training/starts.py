@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.training.prepare import Run, prepare
 from dense_lstm_zoo.training.request import Request
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_ERRORS = 1.5  # standard errors by which a trained model must be ahead
 
 
 def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
@@ -36,7 +42,7 @@ def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
     if progress:
         notes.show(f"choosing where to begin: {', '.join(map(_name, (request, *request.starts)))}")
     scores = dict(_scores(request, dataset))
-    best = max(scores, key=lambda start: scores[start])
+    best = _best(request, {start: values for start, (values, _) in scores.items()})
     if progress:
         texts = ", ".join(f"{100 * score:.1f} % {_name(start)}" for start, (_, score) in scores.items())
         where = "on dev" if best.options.dev_fraction else "by cross-validation"
@@ -45,7 +51,22 @@ def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
     return prepare(best, dataset, progress)
 
 
-def _scores(request: Request, dataset: Any) -> Iterator[tuple[Request, tuple[float, float]]]:
+def _best(scratch: Request, values: Mapping[Request, np.ndarray]) -> Request:
+    """Return the start with the highest mean. A trained model must be ahead of none by more than chance.
+
+    What an encoder gives before training says little of what it learns. A small lead is no reason to begin with layers
+    that learnt something else.
+    """
+    best, lead = scratch, 0.0
+    for start, own in values.items():
+        differences = own - values[scratch]
+        mean, error = differences.mean(), differences.std() / math.sqrt(len(differences))
+        if mean > max(_ERRORS * error, lead):
+            best, lead = start, mean
+    return best
+
+
+def _scores(request: Request, dataset: Any) -> Iterator[tuple[Request, tuple[np.ndarray, float]]]:
     for start in (request, *request.starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the chosen one is prepared again, and warns then
