@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import operator
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
+from dense_lstm_zoo.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 class Split:
     """Texts and, for each, the index of its label in ``Corpus.label_names``.
 
-    Arrays and pandas' columns become lists. ``lines`` says where each text is in its file, for errors, and ``unit``
+    Arrays and pandas' columns become lists. ``StoredTexts``, which a large file is read into, stay as they are, and the
+    labels and lines beside them are arrays of Python's ``array``. ``lines`` says where each text is in its file, for errors, and ``unit``
     whether that is a "line" or a "row".
 
     Raises:
@@ -30,8 +33,8 @@ class Split:
         ValueError: Another number of labels than of texts.
     """
 
-    texts: list[str]
-    labels: list[int]
+    texts: Sequence[str]
+    labels: Sequence[int]
     lines: Sequence[int] = field(default=(), compare=False)
     unit: str = field(default="line", compare=False)
 
@@ -39,6 +42,9 @@ class Split:
         checks.sequence(self.texts)
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
+        if isinstance(self.texts, StoredTexts):
+            object.__setattr__(self, "labels", array("i", self.labels))
+            return
         object.__setattr__(self, "texts", list(self.texts))
         for number, text in enumerate(self.texts):
             if not isinstance(text, str | bytes):
@@ -51,10 +57,20 @@ class Split:
     def __repr__(self) -> str:
         return f"<Split: {len(self):,} texts>"
 
-    def select(self, indices: Sequence[int]) -> Split:
+    def select(self, indices: Sequence[int] | np.ndarray) -> Split:
         """Return the texts with these indices, in their order, with their labels."""
+        if isinstance(self.texts, StoredTexts):
+            labels, lines = _of_array(array("i", self.labels), indices), self.lines
+            lines = _of_array(lines, indices) if isinstance(lines, array) else [lines[i] for i in indices] if lines else ()
+            return Split(self.texts.select(indices), labels, lines, self.unit)
         lines = [self.lines[i] for i in indices] if self.lines else ()
         return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit)
+
+
+def _of_array(values: array[int], indices: Sequence[int] | np.ndarray) -> array[int]:
+    import numpy as np
+
+    return array(values.typecode, np.asarray(values)[indices].tobytes())
 
 
 def _index(label: Any) -> int:
@@ -205,8 +221,9 @@ class Corpus(AnyCorpus):
             )
         generator = np.random.Generator(np.random.PCG64(seed))
         dev_indices = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]
-        is_dev = np.isin(np.arange(len(labels)), np.concatenate(dev_indices))
-        train, dev = (self.train.select(np.flatnonzero(mask).tolist()) for mask in (~is_dev, is_dev))
+        is_dev = np.zeros(len(labels), bool)
+        is_dev[np.concatenate(dev_indices)] = True
+        train, dev = (self.train.select(np.flatnonzero(mask)) for mask in (~is_dev, is_dev))
         return dataclasses.replace(self, train=train, dev=dev)
 
     def fold(self, fold: int, folds: int = 10) -> Corpus:
@@ -237,7 +254,7 @@ class Corpus(AnyCorpus):
             if count < folds:
                 raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {count}.")
         assigned = deal_out(labels, folds, seed=0)
-        test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
+        test, train = (np.flatnonzero(mask) for mask in (assigned == fold - 1, assigned != fold - 1))
         return dataclasses.replace(self, train=self.train.select(train), dev=None, test=self.train.select(test))
 
     def json_lines(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,20 +74,17 @@ def read_table_corpus(
     options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
     tables = read_tables(kind, paths, options)
     train = tables["train"]
-    names = labels.unify(train.labels, str(train.path))
+    names = labels.unify(train.labels.spellings, str(train.path))
     label_names = labels.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(
             f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
         )
     for table in tables.values():
-        strange = [
-            line for line, label in zip(table.lines, table.labels, strict=True) if labels.key(label) not in names
-        ]
-        if strange:
-            label = table.labels[table.lines.index(strange[0])]
+        if places := table.labels.places(lambda label: labels.key(label) not in names):
+            label, rows = table.labels[places[0]], table.name_rows([table.lines[place] for place in places])
             raise ValueError(
-                f"{table.name_rows(strange)} with a label that does not occur in {train.path.name}; the first "
+                f"{rows} with a label that does not occur in {train.path.name}; the first "
                 f"is {label!r}.{labels.hint(label, label_names)} Labels of {train.path.name}: {', '.join(label_names)}."
             )
     splits = {part: _split(table, names, label_names) for part, table in tables.items()}
@@ -124,7 +122,7 @@ def read_table(
     """
     options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
     table = read_tables(kind, {"test": path}, options)["test"]
-    names = labels.unify(table.labels, str(table.path))
+    names = labels.unify(table.labels.spellings, str(table.path))
     label_names = labels.sorted_labels(names.values())
     return _split(table, names, label_names), label_names
 
@@ -168,4 +166,8 @@ def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Any) -> bool:
 
 def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
     index = {label: i for i, label in enumerate(label_names)}
-    return Split(table.texts, [index[labels.name_of(label, names)] for label in table.labels], table.lines, table.unit)
+    place_of = [index[labels.name_of(label, names)] for label in table.labels.spellings]
+    places = array("i", map(place_of.__getitem__, table.labels.codes))
+    if isinstance(table.texts, list):
+        return Split(table.texts, places.tolist(), table.lines.tolist(), table.unit)
+    return Split(table.texts, places, table.lines, table.unit)

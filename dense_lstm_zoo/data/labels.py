@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from dense_lstm_zoo.display.notes import say
@@ -12,6 +13,39 @@ from dense_lstm_zoo.display.notes import say
 # Numbers as programs write them: with zeros before them, they are codes, such as 007.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|(?=\.[0-9]))(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _UNSEEN = ("Cc", "Cf")  # Unicode's categories of characters without a picture
+
+
+class CodedLabels:
+    """The labels of many texts: a small number for each, and each spelling once.
+
+    Example:
+        >>> labels = CodedLabels()
+        >>> labels.append("good"), labels.append("bad"), labels.append("good")
+        (None, None, None)
+        >>> labels.spellings, labels.codes.tolist(), labels.places(lambda label: label == "good")
+        (['good', 'bad'], [0, 1, 0], [0, 2])
+    """
+
+    def __init__(self) -> None:
+        self._code_of: dict[str, int] = {}
+        self.codes = array("i")
+
+    def append(self, label: str) -> None:
+        """Add the label of the next text."""
+        self.codes.append(self._code_of.setdefault(label, len(self._code_of)))
+
+    def __getitem__(self, place: int) -> str:
+        return self.spellings[self.codes[place]]
+
+    @property
+    def spellings(self) -> list[str]:
+        """The spelling of each code, as it first occurs."""
+        return list(self._code_of)
+
+    def places(self, condition: Callable[[str], bool]) -> list[int]:
+        """Return the places of the texts, from 0, whose label meets a condition."""
+        codes = {code for label, code in self._code_of.items() if condition(label)}
+        return [place for place, code in enumerate(self.codes) if code in codes] if codes else []
 
 
 def key(label: str) -> str:

@@ -16,6 +16,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, encodings, typed_tables
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import sentence_lines
+from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
 from dense_lstm_zoo.data.text_file import unpacked
 
@@ -112,7 +113,7 @@ def read_records(stream: BinaryIO, name: str, options: Options) -> Source:
             more cells than columns, broken quotation marks, broken JSON, a text that is not a string. At the end: a
             file that has changed meanwhile.
     """
-    before = _stamp(stream)
+    before = stamp(stream)
     source = _unchecked(stream, name, options)
     return Source(_while_unchanged(source.records, stream, name, before), source.names)
 
@@ -137,19 +138,7 @@ def _while_unchanged(
 ) -> Iterator[Record]:
     """Yield records, and raise if the file that they come from was cut, has grown or was written again meanwhile."""
     yield from records
-    if _stamp(stream) != before:
-        raise ValueError(
-            f"{name} changed while it was read. Run again when no program writes to it, or on a copy of it."
-        )
-
-
-def _stamp(stream: BinaryIO) -> tuple[int, int] | None:
-    """Return the size of a stream's file and when it last changed, or None if it is not a regular file."""
-    try:
-        status = os.fstat(stream.fileno())
-    except OSError:
-        return None
-    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+    check_unchanged(stream, name, before)
 
 
 def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:

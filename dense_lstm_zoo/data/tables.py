@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import sys
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import delimited, encodings, typed_tables
-from dense_lstm_zoo.data.binary import check_is_text
+from dense_lstm_zoo.data import delimited, typed_tables
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
-from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.data.labels import CodedLabels
+from dense_lstm_zoo.data.stored_texts import StoredTexts
+from dense_lstm_zoo.data.table_lines import opened, read_lines
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import files
 
 FORMATS = ("csv", "tsv", "jsonl", *typed_tables.FORMATS)
+MOST_IN_MEMORY = 1 << 24  # characters of texts. More are kept in a temporary file
 _LONGEST_LABEL = 1000  # characters. Anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
 _AS_LINES = (
@@ -33,12 +34,15 @@ _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-colu
 
 @dataclass(frozen=True)
 class Table:
-    """The two columns of a file, with the line on which each row begins, or in Parquet and xlsx its number."""
+    """The two columns of a file, with the line on which each row begins, or in Parquet and xlsx its number.
+
+    ``texts`` is a list, or of a large file ``StoredTexts``.
+    """
 
     path: Path
-    lines: list[int]
-    texts: list[str]
-    labels: list[str]
+    lines: array[int]
+    texts: list[str] | StoredTexts
+    labels: CodedLabels
     unit: str = "line"
 
     def name_rows(self, lines: Sequence[int]) -> str:
@@ -90,130 +94,114 @@ def read_tables(kind: str, paths: Mapping[str, str | Path | None], options: Read
     return {part: _read_file(forms[part], path, options) for part, path in existing.items()}
 
 
+_Rows = Iterator[tuple[int, str, str]]  # the line, the text and the label of each
+
+
 def _read_file(kind: str, path: Path, options: ReadingOptions) -> Table:
-    try:
-        with path.open("rb") as file:
-            content = unpacked(file).read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
     if kind in typed_tables.FORMATS:
-        table = _parse_typed(kind, path, content, options)
-    else:
-        parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
-        table = parse(kind, path, _decoded(path, content, checks.encoding(options.encoding)), options)
-    if not table.lines:
+        with opened(path) as file:
+            content = file.read()
+        return _read_rows(path, _typed_rows(kind, path, content, options), options, unit="row")
+    if kind == "jsonl":
+        # Only line feeds end a line: JSON strings may contain other Unicode line separators.
+        cells = _json_cells(path, read_lines(path, options.encoding, newline="\n"), options)
+        return _read_rows(path, _rows_of_cells(cells, options), options)
+    lines = read_lines(path, options.encoding, newline="")
+    return _read_rows(path, _delimited_rows(kind, path, lines, options), options)
+
+
+def _read_rows(path: Path, rows: _Rows, options: ReadingOptions, unit: str = "line") -> Table:
+    """Return the table of rows, after checking their cells. Rows that are left out are counted on standard error."""
+    lines, labels, empty, size = array("q"), CodedLabels(), array("q"), 0
+    texts: list[str] | StoredTexts = []
+    for line, text, label in rows:
+        if not text.strip() or (options.skip_empty and not label):
+            empty.append(line)
+            continue
+        lines.append(line)
+        texts.append(text)
+        labels.append(label)
+        size += len(text)
+        if size > MOST_IN_MEMORY and isinstance(texts, list):
+            texts = StoredTexts(texts)
+    table = Table(path, lines, texts, labels, unit)
+    if not lines and not empty:
         raise ValueError(f"{path} has a row of column names and no examples.")
-    return _checked(_without_empty(table) if options.skip_empty else table)
-
-
-def _without_empty(table: Table) -> Table:
-    """Return a table without the rows that lack a text or a label. A line on standard error counts them."""
-    rows = zip(table.lines, table.texts, table.labels, strict=True)
-    whole = [row for row in rows if row[1].strip() and row[2]]
-    if not whole:
-        raise ValueError(f"{table.path}: no row has both a text and a label.")
-    lines, texts, labels = map(list, zip(*whole, strict=True))
-    if empty := sorted(set(table.lines).difference(lines)):
+    if empty and not options.skip_empty:
+        _refuse_empty(table, empty, "text")
+    if not lines:
+        raise ValueError(f"{path}: no row has both a text and a label.")
+    if empty:
         say(f"{table.name_rows(empty)} without text or label; left out.")
-    return Table(table.path, lines, texts, labels, table.unit)
+    _check_labels(table)
+    return table
 
 
-def _checked(table: Table) -> Table:
-    """Return a table after checking its cells, or raise ``ValueError`` with the rows."""
-    for kind_of_cell, cells in (("text", table.texts), ("label", table.labels)):
-        if empty := [number for number, cell in zip(table.lines, cells, strict=True) if not cell.strip()]:
-            raise ValueError(
-                f"{table.name_rows(empty)} with an empty {kind_of_cell}; fill them in, or leave them out with "
-                "skip_empty=True (--skip-empty)."
-            )
+def _refuse_empty(table: Table, lines: Sequence[int], kind_of_cell: str) -> None:
+    raise ValueError(
+        f"{table.name_rows(lines)} with an empty {kind_of_cell}; fill them in, or leave them out with "
+        "skip_empty=True (--skip-empty)."
+    )
+
+
+def _check_labels(table: Table) -> None:
+    """Raise ``ValueError`` with the rows for labels that are empty, too long or cannot be written."""
+    if places := table.labels.places(lambda label: not label.strip()):
+        _refuse_empty(table, [table.lines[place] for place in places], "label")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
         ("with a lone surrogate, which cannot be written to a file", lambda label: not checks.is_writable(label)),
     ):
-        if bad := {label for label in set(table.labels) if is_wrong(label)}:
-            rows = [number for number, label in zip(table.lines, table.labels, strict=True) if label in bad]
-            label = table.labels[table.lines.index(rows[0])]
-            raise ValueError(f"{table.name_rows(rows)} with a label {wrong}; the first is {label!a:.60}.")
-    return table
+        if places := table.labels.places(is_wrong):
+            rows = table.name_rows([table.lines[place] for place in places])
+            raise ValueError(f"{rows} with a label {wrong}; the first is {table.labels[places[0]]!a:.60}.")
 
 
-def _decoded(path: Path, content: bytes, codec: str) -> str:
-    check_is_text(content, str(path))
-    codec = encodings.by_mark(content, codec)
-    if codec == "utf-8-sig" and (encodings.best_fit(content) or "").startswith("utf-16"):
-        raise ValueError(f"{path} is UTF-16 without its mark. {encodings.advice(content, codec)}")
-    try:
-        (text,) = encodings.watched([content.decode(codec)], codec, str(path))
-    except UnicodeDecodeError as error:
-        start = error.start + len(content) - len(error.object)  # a byte order mark was removed before decoding
-        line = content.count(b"\n", 0, start) + 1
-        raise ValueError(
-            f"{path} is not {codec.removesuffix('-sig')}: byte {content[start]:#04x} at offset {start}, "
-            f"line {line} ({error.reason}). {encodings.advice(content, codec)}"
-        ) from error
-    if not text.strip():
-        raise ValueError(f"{path} is empty.")
-    return text
-
-
-def _parse_delimited(kind: str, path: Path, text: str, options: ReadingOptions) -> Table:
-    table = Table(path, [], [], [])
-    columns = (options.text_column, options.label_column)
-    lines, delimiter = io.StringIO(text, newline=""), delimited.check_delimiter(options.delimiter)
+def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: ReadingOptions) -> _Rows:
+    columns, delimiter = (options.text_column, options.label_column), delimited.check_delimiter(options.delimiter)
     source = delimited.read_table(lines, str(path), kind, columns, _NAME_COLUMNS, delimiter)
     text_at, label_at = map(source.names.index, columns)
     for line, row in source.rows:
         # Blank rows, of which spreadsheets often write many at the end, are not examples.
         if any(cell.strip() for cell in row):
             cells = [*row, *[""] * (len(source.names) - len(row))]
-            table.lines.append(line)
-            table.texts.append(cells[text_at])
-            table.labels.append(cells[label_at].strip())
-    return table
+            yield line, cells[text_at], cells[label_at].strip()
 
 
-def _parse_typed(kind: str, path: Path, content: bytes, options: ReadingOptions) -> Table:
+def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions) -> _Rows:
     columns = (options.text_column, options.label_column)
     source = typed_tables.read_typed(io.BytesIO(content), str(path), kind, columns, _NAME_COLUMNS, only=True)
     text_at, label_at = map(source.names.index, columns)
-    rows = ((f"{path}, row {number}", number, row[text_at], row[label_at]) for number, row in source.rows)
-    return _of_cells(Table(path, [], [], [], unit="row"), rows, options)
+    cells = ((f"{path}, row {number}", number, row[text_at], row[label_at]) for number, row in source.rows)
+    return _rows_of_cells(cells, options)
 
 
-def _parse_jsonl(kind: str, path: Path, text: str, options: ReadingOptions) -> Table:
-    return _of_cells(Table(path, [], [], []), _json_cells(path, text, options), options)
+_Cells = Iterator[tuple[str, int, object, object]]
 
 
-_Cells = tuple[str, int, object, object]
-
-
-def _json_cells(path: Path, text: str, options: ReadingOptions) -> Iterable[_Cells]:
+def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions) -> _Cells:
     """Yield the location, the line, the text and the label of each object."""
     columns = (options.text_column, options.label_column)
-    # Not splitlines(): JSON strings may contain other Unicode line separators.
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         location = f"{path}, line {number}"
-        row = parse_json_object(line, location, " and ".join(map(repr, columns)))
+        row = parse_json_object(line.removesuffix("\n"), location, " and ".join(map(repr, columns)))
         for column in columns:
             if column not in row:
                 raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")
         yield location, number, *(row[column] for column in columns)
 
 
-def _of_cells(table: Table, rows: Iterable[_Cells], options: ReadingOptions) -> Table:
-    """Return a table with the rows of cells that have types."""
-    for location, number, text, label in rows:
+def _rows_of_cells(cells: _Cells, options: ReadingOptions) -> _Rows:
+    """Yield the rows of cells that have types."""
+    for location, number, text, label in cells:
         if not isinstance(text, str | None):
             raise ValueError(f"{location}: {options.text_column!r} must be a string; found {text!r:.80}.")
         if not isinstance(label, str | int | float | None):
             raise ValueError(f"{location}: {options.label_column!r} must be a string or a number; found {label!r:.80}.")
-        table.lines.append(number)
-        table.texts.append(text or "")
         # NaN, which json.loads accepts, often stands for a missing value in a column of numbers.
-        table.labels.append("" if label is None or label != label else str(label).strip())
-    return table
+        yield number, text or "", "" if label is None or label != label else str(label).strip()
 
 
 def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
