@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.comparing.differences import bootstrap
 from dense_lstm_zoo.comparing.outcomes import of_labels
@@ -39,8 +40,7 @@ class Baseline:
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Return the index of the label of each text: (texts,)."""
-        indices: np.ndarray = self.regression.predict(self.vectorizer.transform(_tokens(texts)))
-        return indices
+        return np.concatenate([self.regression.predict(features) for features in _features(self.vectorizer, texts)])
 
     def scores(
         self, texts: Sequence[str], right: np.ndarray, predicted: np.ndarray, labels: Sequence[str]
@@ -104,9 +104,17 @@ def _fit(corpus: Corpus, seed: int) -> Baseline:
         fitted = [LogisticRegression(C=strength, max_iter=200).fit(features, labels) for strength in _STRENGTHS]
     if corpus.dev is None:
         return Baseline(vectorizer, fitted[-1], len(labels))
-    dev, dev_labels = vectorizer.transform(_tokens(corpus.dev.texts)), corpus.dev.labels
-    best = max(fitted, key=lambda regression: regression.score(dev, dev_labels))
-    return Baseline(vectorizer, best, len(labels))
+    hits, dev_labels = np.zeros(len(fitted), int), np.array(corpus.dev.labels)
+    for part in _features(vectorizer, corpus.dev.texts):
+        right, dev_labels = np.split(dev_labels, [part.shape[0]])
+        hits += [int((regression.predict(part) == right).sum()) for regression in fitted]
+    return Baseline(vectorizer, fitted[hits.argmax()], len(labels))
+
+
+def _features(vectorizer: Any, texts: Sequence[str]) -> Iterator[Any]:
+    """Yield the features of texts, some texts at a time."""
+    for chunk in checks.text_chunks(texts, _TEXTS):
+        yield vectorizer.transform(_tokens(chunk))
 
 
 def words_and_pairs(tokens: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from dense_lstm_zoo.data.batching import (
     Row,
     ShuffledBatches,
     generated,
-    num_tokens,
+    lengths_of,
     pad,
     plan_batches,
     plan_in_order,
@@ -22,6 +22,7 @@ from dense_lstm_zoo.data.batching import (
     run_batches,
 )
 from dense_lstm_zoo.data.graphs import graph
+from dense_lstm_zoo.data.stored_ids import StoredIds
 
 
 class Examples:
@@ -45,7 +46,7 @@ class Examples:
             sizes = "none" if labels is None else f"{len(rows)} and {len(labels)}"
             raise ValueError(f"Training needs texts with one label each; received {sizes}.")
         self.rows = rows
-        self.lengths = [num_tokens(row) for row in rows]
+        self.lengths = lengths_of(rows)
         typed = ((labels, np.int32), (weights, np.float32))
         self._columns = [np.asarray(values, dtype) for values, dtype in typed if values is not None]
 
@@ -124,6 +125,8 @@ def evaluation_batches(
     examples = Examples(rows, labels, weights)
     lengths = examples.lengths
     plan = plan_predictions(lengths) if batch_size is None else plan_batches(lengths, batch_size)
+    if isinstance(rows, StoredIds):
+        return generated(lambda: map(examples.collate, plan), examples.signature, len(plan)).prefetch(4)
     batches = [examples.collate(indices) for indices in plan]
     return generated(lambda: iter(batches), examples.signature, len(batches))
 

@@ -261,7 +261,7 @@ class ClassificationBundle(Bundle):
         return graph(explainer(self.model), [self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
-        return self._logits_of_rows(self.text_to_ids.encode(texts))
+        return self._logits_of_rows(self.text_to_ids.rows(texts))
 
     def _logits_of_rows(self, rows: Sequence[Any]) -> np.ndarray:
         from dense_lstm_zoo.classification.batches import predict_rows

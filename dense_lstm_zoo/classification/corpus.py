@@ -300,8 +300,7 @@ def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 def check_labels(owner: str, labels: Sequence[int], names: Sequence[str]) -> None:
     """Raise ``ValueError`` for a label that is not the index of one of the names."""
-    wrong = next((label for label in labels if not 0 <= label < len(names)), None)
-    if wrong is not None:
-        raise ValueError(
-            f"The labels of {owner} must be from 0 to {len(names) - 1}, one for each name; received {wrong}."
-        )
+    if not labels or (min(labels) >= 0 and max(labels) < len(names)):
+        return
+    wrong = next(label for label in labels if not 0 <= label < len(names))
+    raise ValueError(f"The labels of {owner} must be from 0 to {len(names) - 1}, one for each name; received {wrong}.")

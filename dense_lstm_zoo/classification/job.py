@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,8 +21,8 @@ from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.embedding import features_of, standardization_of
 from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
-from dense_lstm_zoo.data.batching import MAX_TOKENS
-from dense_lstm_zoo.data.tokens import tokenize
+from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
+from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _SMALL_DEV = 50  # texts
 _DEV_FRACTION = 0.1  # where an epoch is chosen and the recipe says nothing
 _PROBED, _CHUNK = 1_000, 2_000  # texts by which encoders are compared; that are read between two looks at the clock
+_FITTED = 100_000  # texts on which a last layer is fitted at most, as their features are held in memory
 
 
 class ClassificationJob(WordVectorJob):
@@ -95,17 +96,19 @@ class ClassificationJob(WordVectorJob):
         return list(self.corpus.label_names)
 
     @staticmethod
-    def token_rows(part: Any) -> list[list[str]]:
-        """Return the tokens of each text, in lower case."""
-        return tokenize(part.texts)
+    def token_rows(part: Any) -> Iterator[list[str]]:
+        """Yield the tokens of each text, in lower case."""
+        return token_stream(part.texts)
 
     def summary(self) -> str:
         """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""
         text = super().summary()
         if (most := self.options.max_tokens) is not None:
-            rows = self.words.vocabulary.text_to_ids().encode(self.corpus.train.texts)
-            num_cut = sum(len(row) > most for row in rows)
-            text += f"\nmax_tokens={most:,} cuts {num_cut:,} of {len(rows):,} training texts."
+            lengths = lengths_of(self.words.vocabulary.text_to_ids().rows(self.corpus.train.texts))
+            num_cut = (lengths > most).sum()
+            text += f"\nmax_tokens={most:,} cuts {num_cut:,} of {len(lengths):,} training texts."
+        if self.options.head and (number := len(self.corpus.train)) > _FITTED:
+            text += f"\nThe last layer is fitted on {_FITTED:,} of {number:,} training texts."
         if self.corpus.test is not None:
             return text
         return f"{text}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
@@ -163,9 +166,8 @@ class ClassificationJob(WordVectorJob):
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
-        encode = text_to_ids.encode
         batches = TrainingBatches(
-            encode(train.texts),
+            text_to_ids.rows(train.texts),
             train.labels,
             batch_size=options.batch_size,
             seed=options.seed,
@@ -173,7 +175,7 @@ class ClassificationJob(WordVectorJob):
         )
         if dev is None:  # the last layer alone is trained, apart from ``fit``
             return FitData(batches.dataset, batches.dataset, batches.start_at, class_weight=self.class_weight)
-        rows = encode(dev.texts)
+        rows = text_to_ids.rows(dev.texts)
         callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:
             labels, run = np.array(dev.labels), logits_of(model, text_to_ids.signature)
@@ -197,7 +199,7 @@ class ClassificationJob(WordVectorJob):
     def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
         """Fit the last layer as a logistic regression, and return loss and accuracy on training and dev texts.
 
-        Of more texts than can be read in that time, a random part is taken. Without dev texts, the scores are those of
+        Of more than 100,000 texts, or than can be read in that time, a random part is taken. Without dev texts, the scores are those of
         a cross-validation.
         """
         head, features, labels = self._convex_head(model, config, seconds=seconds)
@@ -217,7 +219,7 @@ class ClassificationJob(WordVectorJob):
         return head.dev_log_likelihoods, head.dev_accuracy
 
     def _convex_head(
-        self, model: keras.Model, config: Mapping[str, Any], *, most: int | None = None, seconds: float | None = None
+        self, model: keras.Model, config: Mapping[str, Any], *, most: int = _FITTED, seconds: float | None = None
     ) -> tuple[ConvexHead, np.ndarray, np.ndarray]:
         """Return a fitted last layer, and the features and labels of the training texts it was fitted on."""
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
@@ -235,9 +237,9 @@ class ClassificationJob(WordVectorJob):
         labels = labels[: len(features)]
         return convex_head.fit(features, labels, len(self.labels), dev, self.class_weight), features, labels
 
-    def _shuffled(self, split: Split, most: int | None) -> tuple[list[str], np.ndarray]:
-        """Return texts and labels in random order, those of the first few alone if ``most`` is not None."""
-        part = split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most].tolist())
+    def _shuffled(self, split: Split, most: int) -> tuple[Sequence[str], np.ndarray]:
+        """Return texts and labels in random order, but ``most`` of them at most."""
+        part = split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most])
         return part.texts, np.array(part.labels)
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:

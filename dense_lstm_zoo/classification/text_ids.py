@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -11,6 +11,8 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.graphs import graph_if_used
+from dense_lstm_zoo.data.stored_ids import StoredIds
+from dense_lstm_zoo.data.stored_texts import StoredTexts
 from dense_lstm_zoo.data.text import Tokenizer, WordLayer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
@@ -114,16 +116,31 @@ class TextToIds(WordLayer):
 
     def encode(self, texts: Iterable[str | bytes]) -> list[Any]:
         """Return the ids of each text: an int32 array (tokens,), or a dictionary of arrays (tokens, ...)."""
-        texts = to_bytes(texts)
         rows: list[Any] = []
-        for start in range(0, len(texts), _CHUNK):
-            chunk = tf.constant(texts[start : start + _CHUNK])
-            features = {name: _split(ids) for name, ids in self._untracked.ids(chunk).items()}
+        for ragged in self._ragged(texts):
+            features = {name: _split(ids) for name, ids in ragged.items()}
             if self.char_table is None:
                 rows.extend(features["token_ids"])
             else:
                 rows.extend(dict(zip(features, row, strict=True)) for row in zip(*features.values(), strict=True))
         return rows
+
+    def store(self, texts: StoredTexts) -> StoredIds:
+        """Return what ``encode`` does of texts in a temporary file, in such files."""
+        rows = StoredIds()
+        for ragged in self._ragged(texts):
+            lengths = ragged["token_ids"].row_lengths().numpy()
+            rows.extend({name: ids.values.numpy() for name, ids in ragged.items()}, lengths)
+        return rows
+
+    def rows(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return the ids of texts where the texts are: in memory, or in temporary files."""
+        return self.store(texts) if isinstance(texts, StoredTexts) else self.encode(texts)
+
+    def _ragged(self, texts: Iterable[str | bytes]) -> Iterator[dict[str, tf.RaggedTensor]]:
+        """Yield the ids of some texts at a time, by feature."""
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            yield self._untracked.ids(tf.constant(to_bytes(chunk)))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

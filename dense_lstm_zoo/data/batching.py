@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.stored_ids import StoredIds
 
 MAX_TOKENS = 1 << 16  # of a padded batch, so that a few very long texts do not exhaust memory
 # Of a batch of predictions. Larger ones leave the processor's caches, and hold more padding; with fewer rows than the
@@ -44,6 +45,11 @@ def num_tokens(row: Row) -> int:
     return len(word_ids(row))
 
 
+def lengths_of(rows: Sequence[Row]) -> np.ndarray:
+    """Return the number of tokens of each text: (texts,)."""
+    return rows.lengths if isinstance(rows, StoredIds) else np.array([num_tokens(row) for row in rows], int)
+
+
 def pad(rows: Sequence[Row], value: int = 0, length: Callable[[int], int] = padded_length) -> Any:
     """Return the rows right-padded with ``value`` to ``length`` of the longest: int32 (batch, time, ...).
 
@@ -58,7 +64,11 @@ def pad(rows: Sequence[Row], value: int = 0, length: Callable[[int], int] = padd
 
 
 def plan_batches(
-    lengths: Sequence[int], batch_size: int, rng: np.random.Generator | None = None, *, max_tokens: int = MAX_TOKENS
+    lengths: Sequence[int] | np.ndarray,
+    batch_size: int,
+    rng: np.random.Generator | None = None,
+    *,
+    max_tokens: int = MAX_TOKENS,
 ) -> list[np.ndarray]:
     """Return the indices of each batch: similar lengths together, every index once.
 
@@ -66,20 +76,29 @@ def plan_batches(
     full, except those of texts so long that the padded batch would exceed ``max_tokens``. A single text may exceed it.
     With ``rng``, the texts within a bucket and the batches are shuffled. The number of batches stays the same.
     """
-    buckets = np.array([padded_length(n) for n in lengths])
+    buckets = _padded_lengths(lengths)
     order = np.arange(len(buckets)) if rng is None else rng.permutation(len(buckets))
     order = order[np.argsort(buckets[order], kind="stable")]
     padded, batches, start = buckets[order], [], 0
     while start < len(order):
         end = min(start + batch_size, len(order))
-        while end - start > 1 and padded[end - 1] * (end - start) > max_tokens:
+        while end - start > 1 and int(padded[end - 1]) * (end - start) > max_tokens:
             end -= 1
         batches.append(order[start:end])
         start = end
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
-def plan_predictions(lengths: Sequence[int]) -> list[np.ndarray]:
+def _padded_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the ``padded_length`` of each length."""
+    lengths = np.asarray(lengths, np.int32)
+    steps = [padded_length(0)]
+    while steps[-1] < lengths.max(initial=0):
+        steps.append(padded_length(steps[-1] + 1))
+    return np.array(steps, np.int32)[np.searchsorted(steps, lengths)]
+
+
+def plan_predictions(lengths: Sequence[int] | np.ndarray) -> list[np.ndarray]:
     """Return the indices of each batch of predictions: sorted by length, every index once.
 
     Example:
@@ -87,7 +106,7 @@ def plan_predictions(lengths: Sequence[int]) -> list[np.ndarray]:
         [96, 96, 58]
     """
     order = np.argsort(lengths, kind="stable")
-    longest = np.asarray(lengths)[order]
+    longest = np.asarray(lengths, np.int64)[order]
     batches, start = [], 0
     while start < len(order):
         end = min(start + _MOST_ROWS, len(order))
@@ -111,11 +130,11 @@ def run_batches(run: Callable[[Any], Outputs], rows: Sequence[Row]) -> Iterator[
         run: Maps padded ids (batch, time, ...) to outputs.
         rows: The ids of each text.
     """
-    for indices in plan_predictions([num_tokens(row) for row in rows]):
+    for indices in plan_predictions(lengths_of(rows)):
         yield indices, run(pad([rows[i] for i in indices], length=lambda longest: max(1, longest)))
 
 
-def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
+def plan_in_order(lengths: Sequence[int] | np.ndarray, batch_size: int) -> list[np.ndarray]:
     """Return the indices of each batch in the order of the texts. Few long texts make a batch, as in ``plan_batches``.
 
     Example:
@@ -187,7 +206,7 @@ class ShuffledBatches(keras.callbacks.Callback):
 
     def __init__(
         self,
-        lengths: Sequence[int],
+        lengths: Sequence[int] | np.ndarray,
         collate: Callable[[np.ndarray], Any],
         signature: Any,
         *,

@@ -97,9 +97,9 @@ def folded(texts: Iterable[str], size: int = 4096, *, tokenizer: int = NEWEST) -
         >>> [tokens.to_list() for tokens in folded(["It DOESN'T.", "Fine"])]
         [[[b'it', b'does', b"n't", b'.'], [b'fine']]]
     """
-    split, encoded = Tokenizer(tokenizer), to_bytes(texts)
-    for start in range(0, len(encoded), size):
-        yield fold(split(tf.constant(encoded[start : start + size])))
+    split = Tokenizer(tokenizer)
+    for chunk in checks.text_chunks(texts, size):
+        yield fold(split(tf.constant(to_bytes(chunk))))
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:

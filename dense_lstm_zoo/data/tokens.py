@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dense_lstm_zoo import checks
 from dense_lstm_zoo_runtime.rules import NEWEST
 
 _AT_ONCE = 4096  # texts tokenised in one call
@@ -36,6 +35,5 @@ def token_stream(texts: Iterable[str], *, tokenizer: int = NEWEST) -> Iterator[l
     """
     from dense_lstm_zoo.data.text import folded
 
-    for chunk in checks.text_chunks(texts, _AT_ONCE):
-        for rows in folded(chunk, tokenizer=tokenizer):
-            yield from ([token.decode() for token in row] for row in rows.to_list())
+    for rows in folded(texts, _AT_ONCE, tokenizer=tokenizer):
+        yield from ([token.decode() for token in row] for row in rows.to_list())

@@ -6,12 +6,14 @@ import abc
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.stored_texts import StoredTexts
 from dense_lstm_zoo.data.words import Coverage
 from dense_lstm_zoo.tasks.options import Options
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.bundles.folder import BundleFolder
     from dense_lstm_zoo.training.context_source import Context
+
+_AT_ONCE = 4096  # items of a corpus that are written out together, for its checksum
 
 
 @dataclass
@@ -273,8 +277,12 @@ class WordVectorJob(Job):
     @classmethod
     def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
         """Return a checksum of a corpus and word vectors."""
-        parts = ", ".join(_contents(getattr(corpus, part)) for part in cls.PARTS)
-        digest = hashlib.sha256(f"({parts})".encode("utf-8", "replace"))
+        digest = hashlib.sha256()
+        for number, part in enumerate(cls.PARTS):
+            digest.update(b", " if number else b"(")
+            for piece in _contents(getattr(corpus, part)):
+                digest.update(piece.encode("utf-8", "replace"))
+        digest.update(b")")
         digest.update(b"" if matrix is None else matrix.tobytes())
         return digest.hexdigest()
 
@@ -295,9 +303,29 @@ class WordVectorJob(Job):
         }
 
 
-def _contents(part: Any) -> str:
-    """Return all that a part of a corpus holds. Its ``repr`` only counts its texts."""
+def _contents(part: Any) -> Iterator[str]:
+    """Yield all that a part of a corpus holds, piece by piece. Its ``repr`` only counts its texts."""
     if not dataclasses.is_dataclass(part):
-        return repr(part)
-    fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part) if field.compare)
-    return f"{type(part).__qualname__}({', '.join(fields)})"
+        yield repr(part)
+        return
+    yield type(part).__qualname__
+    opening = "("
+    for field in dataclasses.fields(part):
+        if field.compare:
+            yield f"{opening}{field.name}="
+            yield from _listing(getattr(part, field.name))
+            opening = ", "
+    yield ")"
+
+
+def _listing(items: Any) -> Iterator[str]:
+    """Yield a value's ``repr`` in pieces. Arrays and texts in a file have that of the list of their items."""
+    if not isinstance(items, list | array | StoredTexts):
+        yield repr(items)
+        return
+    opening = "["
+    for first in range(0, len(items), _AT_ONCE):
+        yield opening + ", ".join(map(repr, items[first : first + _AT_ONCE]))
+        opening = ", "
+    yield "]" if len(items) else "[]"
+
