@@ -25,8 +25,8 @@ class Split:
     """Texts and, for each, the index of its label in ``Corpus.label_names``.
 
     Arrays and pandas' columns become lists. ``StoredTexts``, which a large file is read into, stay as they are, and the
-    labels and lines beside them are arrays of Python's ``array``. ``lines`` says where each text is in its file, for errors, and ``unit``
-    whether that is a "line" or a "row".
+    labels and lines beside them are arrays of Python's ``array``. ``lines`` says where each text is in its file, for
+    errors, and ``unit`` whether that is a "line" or a "row".
 
     Raises:
         TypeError: A string in place of texts, an item that is no string, or a label that is not an integer.
@@ -61,7 +61,9 @@ class Split:
         """Return the texts with these indices, in their order, with their labels."""
         if isinstance(self.texts, StoredTexts):
             labels, lines = _of_array(array("i", self.labels), indices), self.lines
-            lines = _of_array(lines, indices) if isinstance(lines, array) else [lines[i] for i in indices] if lines else ()
+            lines = (
+                _of_array(lines, indices) if isinstance(lines, array) else [lines[i] for i in indices] if lines else ()
+            )
             return Split(self.texts.select(indices), labels, lines, self.unit)
         lines = [self.lines[i] for i in indices] if self.lines else ()
         return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit)

@@ -199,8 +199,8 @@ class ClassificationJob(WordVectorJob):
     def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:
         """Fit the last layer as a logistic regression, and return loss and accuracy on training and dev texts.
 
-        Of more than 100,000 texts, or than can be read in that time, a random part is taken. Without dev texts, the scores are those of
-        a cross-validation.
+        Of more than 100,000 texts, or than can be read in that time, a random part is taken. Without dev texts, the
+        scores are those of a cross-validation.
         """
         head, features, labels = self._convex_head(model, config, seconds=seconds)
         weights = head.for_raw_features

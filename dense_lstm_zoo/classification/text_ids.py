@@ -137,7 +137,7 @@ class TextToIds(WordLayer):
         """Return the ids of texts where the texts are: in memory, or in temporary files."""
         return self.store(texts) if isinstance(texts, StoredTexts) else self.encode(texts)
 
-    def _ragged(self, texts: Iterable[str | bytes]) -> Iterator[dict[str, tf.RaggedTensor]]:
+    def _ragged(self, texts: Iterable[Any]) -> Iterator[dict[str, tf.RaggedTensor]]:
         """Yield the ids of some texts at a time, by feature."""
         for chunk in checks.text_chunks(texts, _CHUNK):
             yield self._untracked.ids(tf.constant(to_bytes(chunk)))

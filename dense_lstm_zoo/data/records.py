@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import os
-import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -29,8 +29,8 @@ class ScratchFile:
     def __init__(self) -> None:
         self.size = 0
         self._unwritten = bytearray()
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115: it is closed with this object
-        weakref.finalize(self, self._file.close)
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)  # else Python warns of a file that nobody closed
 
     def append(self, content: bytes) -> None:
         """Write bytes behind those that are there."""

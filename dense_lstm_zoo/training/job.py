@@ -310,10 +310,10 @@ def _contents(part: Any) -> Iterator[str]:
         return
     yield type(part).__qualname__
     opening = "("
-    for field in dataclasses.fields(part):
-        if field.compare:
-            yield f"{opening}{field.name}="
-            yield from _listing(getattr(part, field.name))
+    for each in dataclasses.fields(part):
+        if each.compare:
+            yield f"{opening}{each.name}="
+            yield from _listing(getattr(part, each.name))
             opening = ", "
     yield ")"
 
@@ -328,4 +328,3 @@ def _listing(items: Any) -> Iterator[str]:
         yield opening + ", ".join(map(repr, items[first : first + _AT_ONCE]))
         opening = ", "
     yield "]" if len(items) else "[]"
-
