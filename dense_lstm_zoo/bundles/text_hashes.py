@@ -37,7 +37,11 @@ def hash_texts(texts: Iterable[Sequence[str]]) -> np.ndarray:
     """Return the distinct hashes of texts, given as tokens: sorted uint64."""
     import numpy as np
 
-    return np.unique(np.fromiter((text_hash(tokens) for tokens in texts), np.uint64))
+    hashes = np.fromiter((text_hash(tokens) for tokens in texts), np.uint64)
+    hashes.sort()
+    is_new = np.ones(len(hashes), bool)
+    is_new[1:] = hashes[1:] != hashes[:-1]
+    return hashes[is_new]  # np.unique would take several times the memory
 
 
 @dataclass(frozen=True)
