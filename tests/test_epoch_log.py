@@ -117,12 +117,15 @@ def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_p
 
 
 def test_the_end_leaves_time_for_the_last_scores(monkeypatch):
-    clock = iter([0.0, 2.0, 2.0])
+    clock = iter([0.0, 20.0, 20.0, 20.0, 21.5, 21.5])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
-    limit = TimeLimit(1, 0.0, 29)
-    limit.on_train_batch_begin(0)
+    limit = TimeLimit(1, 0.0, 26)
     limit.set_model(type("Model", (), {"stop_training": False})())
-    limit.on_train_batch_end(0)  # of 60 seconds, 2 are over, and 29 batches of 2 seconds each are to be scored
+    limit.on_train_batch_begin(0)
+    limit.on_train_batch_end(0)  # a slow one, in which programs are compiled, says nothing of those to score
+    assert not limit.model.stop_training
+    limit.on_train_batch_begin(1)
+    limit.on_train_batch_end(1)  # of 60 seconds, 21.5 are over, and 26 batches of 1.5 seconds each are to be scored
     assert limit.model.stop_training
     assert limit.reason == "the time limit of 1 minutes"
 
