@@ -23,7 +23,7 @@ TEXTS = ["What is the capital of France ?", "", "qwerty who", "Name the film abo
 def words_of(task):
     """Some words of the demo corpus, which the language models are to know."""
     corpus = small_demo(task)
-    rows = zoo.tasks.find(task).job_class.token_rows(corpus.train)
+    rows = list(zoo.tasks.find(task).job_class.token_rows(corpus.train))
     return tuple(dict.fromkeys(word.casefold() for row in rows[:40] for word in row))
 
 
@@ -230,7 +230,7 @@ def test_context_is_refused_where_it_has_no_place(tmp_path):
 def test_texts_that_the_encoder_has_read_are_counted_and_told(tmp_path):
     corpus = small_demo()
     model = language_model()
-    rows = zoo.tasks.find("classification").job_class.token_rows(corpus.test)
+    rows = list(zoo.tasks.find("classification").job_class.token_rows(corpus.test))
     model.train_texts = text_hashes.hash_texts(rows)
     model.save(tmp_path / "lm")
     with pytest.warns(UserWarning, match=r"trained on .* of the test texts, without labels"):
