@@ -276,7 +276,7 @@ zoo.train("bilstm", *sys.argv[1:], vectors="none", units=2, embedding_dim=4, pro
 
 @pytest.mark.slow
 def test_memory_hardly_grows_with_the_rows(tmp_path):
-    """A row of a list takes a thousand bytes; here its places, its label, its line and its hash take some fifty."""
+    """A row that is held in memory takes some 400 bytes here, and one in a file some 80: its places, label and hash."""
     peaks = []
     for rows in (100_000, 400_000):
         path = tmp_path / f"{rows}.jsonl"
@@ -289,4 +289,4 @@ def test_memory_hardly_grows_with_the_rows(tmp_path):
         command = [sys.executable, "-c", PROGRAM, str(path), str(tmp_path / "run")]
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(1024 * int(run.stdout.split("peak ")[1].split()[0]))
-    assert (peaks[1] - peaks[0]) / 300_000 < 300, peaks
+    assert (peaks[1] - peaks[0]) / 300_000 < 200, peaks
