@@ -36,6 +36,7 @@ from dense_lstm_zoo_runtime import __version__ as __version__
 
 if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
+    from dense_lstm_zoo.search.hypermodel import HyperModel as HyperModel
 
 __all__ = [
     "Bundle",
@@ -74,12 +75,16 @@ __all__ = [
 ]
 
 
+_LAZY = {"layers": "dense_lstm_zoo.layers", "HyperModel": "dense_lstm_zoo.search.hypermodel"}  # they load TensorFlow
+
+
 def __getattr__(name: str) -> Any:
-    """Import ``layers``, and TensorFlow with it, on first use."""
-    if name == "layers":
-        return importlib.import_module("dense_lstm_zoo.layers")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a module of ``_LAZY``, and TensorFlow with it, on first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(_LAZY[name])
+    return module if module.__name__.endswith(f".{name}") else getattr(module, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "layers"})
+    return sorted({*globals(), *_LAZY})

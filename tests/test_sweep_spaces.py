@@ -9,7 +9,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import fit_width, parse_count
-from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+from dense_lstm_zoo.search.hypermodel import HyperModel
 from dense_lstm_zoo.search.plan import make_oracle_of, plan
 from dense_lstm_zoo.search.space import default_space, describe_space, parse_space, space_from
 
@@ -21,7 +21,7 @@ def test_every_model_has_a_default_space_that_builds(name):
     if entry.task != "language_model":  # there it is the units where nothing else is said
         fixed["embedding_dim"] = 5
     fixed = {key: value for key, value in fixed.items() if key in entry.arguments}
-    hypermodel, hp = ZooHyperModel(name, **fixed), keras_tuner.HyperParameters()
+    hypermodel, hp = HyperModel(name, **fixed), keras_tuner.HyperParameters()
     hypermodel.declare_hyperparameters(hp)
     space = default_space(name)
     assert set(hp.values) == set(space) >= {"dropout", "learning_rate"}

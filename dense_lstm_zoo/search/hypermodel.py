@@ -18,20 +18,21 @@ _TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
 _LARGEST = 8  # width or depth of such a model
 
 
-class ZooHyperModel(keras_tuner.HyperModel):
+class HyperModel(keras_tuner.HyperModel):
     """A registered model whose arguments are searched, for ``tune`` and for any tuner of keras-tuner.
 
     Args:
         model: A registered model.
-        space: The search space. None means the task's default.
+        space: The search space: a ``Range`` or a list of values for each argument. None means the task's default.
         budget: Parameters of the encoder. The width is derived from the depth so as not to exceed it.
         **arguments: Fixed arguments of the model, including those that follow from the data.
 
     Raises:
-        ValueError: As for ``space.check_space``.
+        ValueError: An empty space, an argument that the model does not have or that is also fixed, or values of a space
+            that are no values.
 
     Example:
-        >>> hypermodel = ZooHyperModel("bilstm", {"units": [4, 8]}, vocab_size=10, num_classes=2)
+        >>> hypermodel = HyperModel("bilstm", {"units": [4, 8]}, vocab_size=10, num_classes=2)
         >>> hypermodel.build(keras_tuner.HyperParameters()).get_layer("bilstm_1").units
         4
     """
@@ -62,6 +63,20 @@ class ZooHyperModel(keras_tuner.HyperModel):
         arguments = {name: value for name, value in self.arguments(hp.values).items() if name in accepted}
         return registry.build(self.model, **arguments)
 
+    def fit(self, hp: keras_tuner.HyperParameters, model: keras.Model, *args: Any, **kwargs: Any) -> Any:
+        """Train a trial's model as its tuner's ``search`` was called.
+
+        Raises:
+            ValueError: A space with options of training, which ``tune`` searches.
+        """
+        accepted = registry.entry(self.model).arguments
+        if options := [name for name in self.space if name not in accepted]:
+            raise ValueError(
+                f"{options[0]} is an option of training, not an argument of {self.model}. zoo.tune searches it. A "
+                "tuner of your own trains with the batches that search() is given."
+            )
+        return super().fit(hp, model, *args, **kwargs)
+
 
 def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if training or the model rejects a value in the space.
@@ -75,7 +90,7 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
     """
     accepted = registry.entry(model).arguments
     tiny = {name: value for name, value in _TINY.items() if name in accepted}
-    hypermodel = ZooHyperModel(model, space, budget, **tiny, **fixed)
+    hypermodel = HyperModel(model, space, budget, **tiny, **fixed)
     ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
     first = {name: values[0] for name, values in ends.items()}
     points = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]

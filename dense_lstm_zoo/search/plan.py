@@ -126,10 +126,10 @@ class Sweep:
             row = self.rows[values[ROW]]
             model, arguments, point = row["model"], dict(row["arguments"]), {ROW: values[ROW]}
         else:
-            from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+            from dense_lstm_zoo.search.hypermodel import HyperModel
 
             model = self.model
-            arguments = ZooHyperModel(model, self.space, self.budget, **self.arguments).arguments(values)
+            arguments = HyperModel(model, self.space, self.budget, **self.arguments).arguments(values)
             fixed = self.arguments
             point = {n: value for n, value in arguments.items() if n not in fixed or value != fixed[n]}
         return {
