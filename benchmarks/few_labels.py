@@ -14,6 +14,7 @@ From the repository's root:
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -135,9 +136,11 @@ def measure(corpus: Corpus, draws: int, *, trains: bool) -> Iterator[dict[str, A
 def table() -> str:
     """Return the table: a line for each corpus and method, a column for each number of labels."""
     rows = result_files.read_rows(RESULTS)
+    by_method = dict(list(rows.groupby(["dataset", "method"], sort=False)))
     cells = [
-        (dataset, method, *(f"{row.accuracy_mean} ± {row.accuracy_std}" for row in own_rows.itertuples()))
-        for (dataset, method), own_rows in rows.groupby(["dataset", "method"], sort=False)
+        (*key, *(f"{row.accuracy_mean} ± {row.accuracy_std}" for row in by_method[key].itertuples()))
+        for key in itertools.product(dict.fromkeys(rows.dataset), [*METHODS, *TRAININGS])
+        if key in by_method
     ]
     header = ["corpus", "method", *(f"{size} labels" for size in SIZES)]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
