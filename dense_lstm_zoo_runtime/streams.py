@@ -94,6 +94,8 @@ def unread_output() -> Iterator[None]:
 
     The reader may have left (``| head``, a closed terminal), or a log's disk may be full. Streams that are not files,
     such as a notebook's, stay as they are.
+
+    What the work keeps of its streams writes to the same files afterwards: a logger that it sets up keeps one.
     """
     lasting = {name: _lasting(getattr(sys, name)) for name in ("stdout", "stderr")}
     outer = {name: getattr(sys, name) for name in lasting}
@@ -109,7 +111,7 @@ def unread_output() -> Iterator[None]:
             if stream is None:
                 continue
             stream.flush()
-            raw = stream.detach().detach()
+            raw = stream.buffer.raw
             if raw.trouble is not None:
                 message = f"{name} could not be written and was dropped, the work went on: {raw.trouble}"
                 with contextlib.suppress(OSError, ValueError, AttributeError):

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import logging
 import json
 import os
 import subprocess
@@ -93,6 +94,16 @@ def test_all_that_is_written_arrives_in_a_pipe_that_does_not_block(monkeypatch):
                 print("x" * 99_999, flush=True)
         sys.stdout.close()
     assert reader.wait() == 0
+
+
+def test_a_logger_that_the_work_sets_up_writes_afterwards_too(tmp_path, monkeypatch):
+    with (tmp_path / "log").open("w") as log:
+        monkeypatch.setattr(sys, "stderr", log)
+        with streams.unread_output():
+            handler = logging.StreamHandler()
+        for number in range(2):
+            handler.emit(logging.makeLogRecord({"msg": f"line {number}"}))
+    assert (tmp_path / "log").read_text() == "line 0\nline 1\n"
 
 
 @pytest.mark.slow
