@@ -60,6 +60,11 @@ class TaggedSplit:
     def __repr__(self) -> str:
         return f"<TaggedSplit: {len(self):,} sentences, {self.num_tokens:,} tokens>"
 
+    def select(self, indices: Sequence[int]) -> TaggedSplit:
+        """Return the sentences with these indices, in their order, with their tags."""
+        lines = [self.lines[i] for i in indices] if self.lines else ()
+        return TaggedSplit([self.tokens[i] for i in indices], [self.tags[i] for i in indices], lines)
+
     @property
     def num_tokens(self) -> int:
         """The number of tokens of all sentences."""
@@ -88,6 +93,36 @@ class TaggingCorpus(AnyCorpus):
     def tag_names(self) -> tuple[str, ...]:
         """The tags that occur in ``train``, sorted."""
         return tuple(sorted(set().union(*self.train.tags)))
+
+    def with_dev(self, fraction: float = 0.1, seed: int = 0) -> TaggingCorpus:
+        """Hold out part of the training sentences as ``dev``. A corpus that has a ``dev`` stays itself.
+
+        Args:
+            fraction: The share of the training sentences to hold out, between 0 and 1. It is at least one sentence.
+            seed: The same seed holds out the same sentences.
+
+        Raises:
+            ValueError: The fraction is out of range, or nothing would be left to train on.
+
+        Example:
+            >>> train = TaggedSplit([["Go"]] * 20, [["VERB"]] * 20)
+            >>> print(TaggingCorpus("mine", train, None, None).with_dev())
+            mine: 18 train (18 tokens), 2 dev (2 tokens) sentences; 1 tags: VERB
+        """
+        if checks.fraction("fraction", fraction) == 0:
+            raise ValueError(f"fraction must be above 0, or there is no dev set; received {fraction!r}.")
+        checks.integer("seed", seed, minimum=0)
+        if self.dev is not None:
+            return self
+        import numpy as np
+
+        count = len(self.train)
+        size = max(1, round(count * fraction))
+        if size >= count:
+            raise ValueError(f"fraction={fraction!r} of {count} training sentences leaves none to train on.")
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(count).tolist()
+        train, dev = (self.train.select(sorted(part)) for part in (order[size:], order[:size]))
+        return replace(self, train=train, dev=dev)
 
     @staticmethod
     def _first(part: TaggedSplit, number: int) -> TaggedSplit:
