@@ -3,7 +3,7 @@
 Importing this package loads neither TensorFlow nor Keras. The functions do when they need them. Before
 ``keras.saving.load_model`` reads a ``.keras`` file of a model that ``build`` made, import
 ``dense_lstm_zoo.keras_classes``, which registers the classes. For this package's layers in a model of your own,
-import ``dense_lstm_zoo.layers``.
+import ``dense_lstm_zoo.layers``. ``dense_lstm_zoo.sklearn`` has estimators for scikit-learn.
 """
 
 # isort: off
@@ -36,6 +36,7 @@ from dense_lstm_zoo_runtime import __version__ as __version__
 
 if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
+    from dense_lstm_zoo import sklearn as sklearn
     from dense_lstm_zoo.search.hypermodel import HyperModel as HyperModel
 
 __all__ = [
@@ -75,11 +76,16 @@ __all__ = [
 ]
 
 
-_LAZY = {"layers": "dense_lstm_zoo.layers", "HyperModel": "dense_lstm_zoo.search.hypermodel"}  # they load TensorFlow
+# Modules, and what is in one, that load TensorFlow or scikit-learn.
+_LAZY = {
+    "HyperModel": "dense_lstm_zoo.search.hypermodel",
+    "layers": "dense_lstm_zoo.layers",
+    "sklearn": "dense_lstm_zoo.sklearn",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module of ``_LAZY``, and TensorFlow with it, on first use."""
+    """Import a name of ``_LAZY``, and the libraries that it needs, on first use."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_LAZY[name])

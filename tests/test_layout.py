@@ -31,13 +31,13 @@ FLOORS = (
     ("comparing", "exports"),
     TASKS,
     ("search",),
-    ("batch", "measuring"),
+    ("batch", "interfaces", "measuring"),
     ("cli",),
 )
 # Files that name a task: the public names, and what a saved model may name.
 NAME_TASKS = {"dense_lstm_zoo", "dense_lstm_zoo.keras_classes"}
 # The names that users see.
-ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__", "dense_lstm_zoo.keras_classes"}
+ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__", "dense_lstm_zoo.keras_classes", "dense_lstm_zoo.sklearn"}
 
 
 def imported(module: str, anywhere: bool = True) -> set[str]:

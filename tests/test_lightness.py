@@ -24,7 +24,7 @@ assert main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x"]) == 1
 """
 # A program, and the libraries that it must not load.
 PROGRAMS = {
-    "lists and descriptions": (LISTING, "tensorflow keras pandas numpy keras_tuner"),
+    "lists and descriptions": (LISTING, "tensorflow keras pandas numpy keras_tuner sklearn"),
     "a command that fails": (FAILING, "tensorflow"),
     "classification corpora": (
         "import dense_lstm_zoo.corpora.loader, dense_lstm_zoo.data.tables",
@@ -33,6 +33,7 @@ PROGRAMS = {
     "language corpora": ("import dense_lstm_zoo.language.corpus", "tensorflow"),
     "tagging corpora": ("from dense_lstm_zoo.tagging import corpora, demo", "keras"),
     "benchmarks": ("import benchmarks.speed.__main__, benchmarks.tables", "tensorflow"),
+    "estimators": ("from dense_lstm_zoo.sklearn import TextClassifier\nTextClassifier(units=3)", "tensorflow keras"),
     "the runtime's rules": ("import dense_lstm_zoo_runtime.rules", "onnxruntime numpy re2"),
 }
 

@@ -1,0 +1,268 @@
+"""A classifier of texts and a tagger as estimators of scikit-learn, over ``train`` and its bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
+from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
+
+_CHUNK = 4096
+_NAME = "texts"  # of the corpus, which bundles record
+
+
+class TextClassifier(ClassifierMixin, ZooEstimator):
+    """A classifier of texts that scikit-learn can search, cross-validate, calibrate and pickle.
+
+    ``fit`` trains with ``train``, which holds out a tenth of the texts as dev, stratified, and keeps the epoch that is
+    best on them. ``bundle_`` is what it returns: ``bundle_.save("runs/mine")`` writes it to a folder. A pickle holds
+    the bundle's files.
+
+    Args:
+        model: A registered classifier. See ``list_models(task="classification")``.
+        recipe: As for ``train``.
+        seed: As for ``train``. The same seed, texts and settings make the same model.
+        run_dir: The folder to write the bundle to. None writes none.
+        overwrite: Whether ``run_dir`` may be replaced, as each ``fit`` of a search writes it.
+        **options: Options of ``train``, such as ``epochs`` or ``effort``, and arguments of the model, such as
+            ``units``. ``get_params`` returns those that were given. The baseline is left out unless ``baseline=True``.
+
+    Attributes:
+        classes_: The labels of the training, sorted, with their own type.
+        bundle_: The trained model.
+
+    Raises:
+        ValueError: A name that is no option, with near matches. Values are checked by ``fit``.
+
+    Example:
+        ``TextClassifier("bilstm", epochs=8, units=64).fit(texts, labels).predict(["A fine film ."])``
+    """
+
+    _task: ClassVar[str] = "classification"
+    _settings: ClassVar[dict[str, Any]] = {"baseline": False}
+
+    @with_options_of("classification")
+    def __init__(
+        self,
+        model: str = "bilstm",
+        *,
+        recipe: str | None = None,
+        seed: int = 1,
+        run_dir: str | Path | None = None,
+        overwrite: bool = False,
+        **options: Any,
+    ) -> None:
+        self._set({"model": model, "recipe": recipe, "seed": seed})
+        self._set({"run_dir": run_dir, "overwrite": overwrite, **options})
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the model.
+
+        Args:
+            X: Texts: a list or an array of strings, a column, or a table of one column.
+            y: A label for each, of any type that sorts: strings, integers, booleans.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            TypeError: Anything but texts, such as one string, rows of ids or None among them.
+            ValueError: No texts, another number of labels, a label that is missing, fewer than two classes, or an
+                option out of range.
+        """
+        texts = _texts(X)
+        if not texts:
+            raise ValueError("X holds no texts; fit needs at least some of each class.")
+        labels = _labels(y)
+        check_consistent_length(texts, labels)
+        classes, places = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"fit needs at least two classes; y holds one class, {classes.tolist()[0]!r:.80}.")
+        corpus = Corpus(_NAME, tuple(map(str, classes)), Split(texts, places.tolist()), None, None)
+        self.bundle_, self.classes_ = self._train(corpus), classes
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the likeliest label of each text, from ``classes_``.
+
+        Args:
+            X: Texts as for ``fit``. Empty texts, unknown words and an empty list are allowed.
+
+        Raises:
+            NotFittedError: ``fit`` has not been called.
+            TypeError: As for ``fit``.
+        """
+        bundle = self._trained()
+        labels: np.ndarray = self.classes_[bundle.predict_indices(_texts(X))]
+        return labels
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities (texts, classes) in the order of ``classes_``. Takes and raises as ``predict``."""
+        probabilities: np.ndarray = self._trained().probabilities(_texts(X))
+        return probabilities
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Args:
+            X: Texts as for ``fit``.
+            y: Their labels, with the type that they had in ``fit``.
+            sample_weight: How much each text counts, or None.
+
+        Raises:
+            NotFittedError: ``fit`` has not been called.
+            TypeError: As for ``fit``.
+            ValueError: A label that is not among ``classes_``. ``scoring="accuracy"`` counts such a text as wrong.
+        """
+        self._trained()
+        labels, accepted = column_or_1d(y), self.classes_.tolist()
+        for label in labels.tolist():
+            if label not in accepted:
+                names = ", ".join(map(repr, accepted[:8])) + (", ..." if len(accepted) > 8 else "")
+                raise ValueError(f"y holds the label {label!r:.80}, which is not among classes_: {names}.")
+        return float(super().score(_texts(X), labels, sample_weight))
+
+
+class SequenceTagger(ZooEstimator):
+    """A tagger of tokens that scikit-learn can search, cross-validate and pickle.
+
+    ``fit`` holds out some sentences as dev, and trains on the others with ``train``, which keeps the epoch that is best
+    on dev.
+
+    Args:
+        model: A registered tagger. See ``list_models(task="tagging")``.
+        dev: The share of the sentences to hold out, drawn with ``seed``.
+        recipe: As for ``train``.
+        seed: As for ``train``.
+        run_dir: The folder to write the bundle to. None writes none.
+        overwrite: Whether ``run_dir`` may be replaced.
+        **options: Options of ``train`` and arguments of the model, as for ``TextClassifier``.
+
+    Attributes:
+        classes_: The tags that the model predicts, sorted.
+        bundle_: The trained model. ``bundle_.predict`` also returns the probability of each tag.
+
+    Raises:
+        ValueError: A name that is no option, with near matches. Values are checked by ``fit``.
+
+    Example:
+        ``SequenceTagger("bilstm_tagger", epochs=8).fit(tokens, tags).predict([["Dogs", "bark"]])``
+    """
+
+    dev: float
+    seed: int
+    _task: ClassVar[str] = "tagging"
+    _not_of_train: ClassVar[tuple[str, ...]] = ("dev",)
+
+    @with_options_of("tagging")
+    def __init__(
+        self,
+        model: str = "bilstm_tagger",
+        *,
+        dev: float = 0.1,
+        recipe: str | None = None,
+        seed: int = 1,
+        run_dir: str | Path | None = None,
+        overwrite: bool = False,
+        **options: Any,
+    ) -> None:
+        self._set({"model": model, "dev": dev, "recipe": recipe, "seed": seed})
+        self._set({"run_dir": run_dir, "overwrite": overwrite, **options})
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the model.
+
+        Args:
+            X: Sentences, each a list of tokens.
+            y: For each a list of tags, one for each token.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            TypeError: Anything but lists of lists of strings.
+            ValueError: No sentences, other numbers of tags than of tokens, or an option out of range.
+        """
+        split = _tagged(X, y)
+        if not len(split):
+            raise ValueError("X holds no sentences; fit needs at least some.")
+        corpus = TaggingCorpus(_NAME, split, None, None).with_dev(self.dev, self.seed)
+        self.bundle_ = self._train(corpus)
+        self.classes_ = np.array(self.bundle_.labels)
+        return self
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """Return the tags of each sentence.
+
+        Args:
+            X: Sentences as for ``fit``. Sentences without tokens, unknown words and an empty list are allowed.
+
+        Raises:
+            NotFittedError: ``fit`` has not been called.
+            TypeError: As for ``fit``.
+        """
+        return [sentence.tags for sentence in self._trained().predict(_token_lists("X", X))]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy per token. Takes sentences and tags as ``fit``, and raises the same errors.
+
+        A tag that the model does not know counts as wrong. If most are unknown, a warning says so.
+        """
+        return float(self._trained().evaluate(_tagged(X, y))["accuracy"])
+
+
+def _texts(x: Any) -> list[str]:
+    """Return the texts in a sequence, a column or a table of one column, else raise ``TypeError``."""
+    if is_frame(x) and len(column_names(x)) == 1:
+        x = check_frame("X", x).iloc[:, 0]
+    if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] == 1:
+        x = x[:, 0]
+    return [text for chunk in checks.text_chunks(x, _CHUNK) for text in chunk]
+
+
+def _labels(y: Any) -> np.ndarray:
+    """Return labels as an array (texts,), else raise ``ValueError``."""
+    import pandas as pd
+
+    if y is None:
+        raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
+    labels: np.ndarray = column_or_1d(y, warn=True)
+    missing = np.flatnonzero(pd.isna(labels))
+    if len(missing):
+        raise ValueError(f"y holds a missing label (None or NaN) as item {missing[0]}, counted from 0.")
+    if labels.dtype != object:
+        check_classification_targets(labels)
+    elif len(kinds := sorted({type(label).__name__ for label in labels})) > 1:
+        raise ValueError(f"y must hold labels of one type; received {' and '.join(kinds)}.")
+    return labels
+
+
+def _tagged(x: Any, y: Any) -> TaggedSplit:
+    if y is None:
+        raise ValueError("fit requires y to be passed, a list of tags for each sentence, but the target y is None.")
+    return TaggedSplit(_token_lists("X", x), _token_lists("y", y))
+
+
+def _token_lists(name: str, rows: Any) -> list[list[str]]:
+    """Return the rows as lists of strings, else raise ``TypeError``."""
+    checks.sequence(rows, name)
+    lists = []
+    for number, row in enumerate(rows):
+        cells: Any = row.tolist() if isinstance(row, np.ndarray) else row
+        if not isinstance(cells, Sequence) or isinstance(cells, str | bytes):
+            raise TypeError(
+                f"{name} must hold lists of strings; received {row!r:.80} ({type(row).__name__}) as item {number}, "
+                "counted from 0."
+            )
+        lists.append(list(cells))
+    return lists
