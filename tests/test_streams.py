@@ -2,8 +2,8 @@
 
 import argparse
 import io
-import logging
 import json
+import logging
 import os
 import subprocess
 import sys

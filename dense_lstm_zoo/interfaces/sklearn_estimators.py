@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
 from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 
+_PUBLIC = "dense_lstm_zoo.sklearn"  # where pickles look for the classes
 _CHUNK = 4096
 _NAME = "texts"  # of the corpus, which bundles record
 
@@ -48,6 +49,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         ``TextClassifier("bilstm", epochs=8, units=64).fit(texts, labels).predict(["A fine film ."])``
     """
 
+    __module__ = _PUBLIC
     _task: ClassVar[str] = "classification"
     _settings: ClassVar[dict[str, Any]] = {"baseline": False}
 
@@ -161,6 +163,7 @@ class SequenceTagger(ZooEstimator):
 
     dev: float
     seed: int
+    __module__ = _PUBLIC
     _task: ClassVar[str] = "tagging"
     _not_of_train: ClassVar[tuple[str, ...]] = ("dev",)
 
@@ -236,7 +239,8 @@ def _labels(y: Any) -> np.ndarray:
 
     if y is None:
         raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
-    labels: np.ndarray = column_or_1d(y, warn=True)
+    # scikit-learn makes floats of pandas' integers that may be missing.
+    labels: np.ndarray = column_or_1d(y.to_numpy() if isinstance(y, pd.Series) else y, warn=True)
     missing = np.flatnonzero(pd.isna(labels))
     if len(missing):
         raise ValueError(f"y holds a missing label (None or NaN) as item {missing[0]}, counted from 0.")
@@ -254,15 +258,15 @@ def _tagged(x: Any, y: Any) -> TaggedSplit:
 
 
 def _token_lists(name: str, rows: Any) -> list[list[str]]:
-    """Return the rows as lists of strings, else raise ``TypeError``."""
-    checks.sequence(rows, name)
+    """Return the rows as lists, else raise ``TypeError``. Their cells are checked by those who take them."""
+    rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
+    expected = f"{name} must be a list of lists of strings; received"
+    if isinstance(rows, str | bytes | Mapping) or is_frame(rows) or not isinstance(rows, Iterable):
+        raise TypeError(f"{expected} {rows!r:.80} ({type(rows).__name__}).")
     lists = []
     for number, row in enumerate(rows):
         cells: Any = row.tolist() if isinstance(row, np.ndarray) else row
         if not isinstance(cells, Sequence) or isinstance(cells, str | bytes):
-            raise TypeError(
-                f"{name} must hold lists of strings; received {row!r:.80} ({type(row).__name__}) as item {number}, "
-                "counted from 0."
-            )
+            raise TypeError(f"{expected} {row!r:.80} ({type(row).__name__}) as item {number}, counted from 0.")
         lists.append(list(cells))
     return lists
