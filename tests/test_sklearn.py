@@ -256,6 +256,12 @@ def test_a_trained_model_is_calibrated(classifier):
     np.testing.assert_allclose(model.predict_proba(TEXTS).sum(axis=1), 1)
 
 
+def test_calibration_by_folds_trains_on_the_others(trainings):
+    model = CalibratedClassifierCV(TextClassifier("lstm", units=2), cv=2).fit(np.array(TEXTS, object), STARS)
+    assert [(len(corpus.train), options["units"]) for _, corpus, options in trainings] == [(20, 2), (20, 2)]
+    assert model.predict(TEXTS).tolist() == STARS
+
+
 def test_a_black_box_is_explained_by_leaving_words_out(classifier):
     """As LIME does: a linear model of the probability of texts without some of the words."""
     words = ["a", "good", "fine", "film"]

@@ -128,8 +128,9 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         """
         self._trained()
         labels, accepted = column_or_1d(y), self.classes_.tolist()
+        set_of_labels = set(accepted)
         for label in labels.tolist():
-            if label not in accepted:
+            if label not in set_of_labels:
                 names = ", ".join(map(repr, accepted[:8])) + (", ..." if len(accepted) > 8 else "")
                 raise ValueError(f"y holds the label {label!r:.80}, which is not among classes_: {names}.")
         return float(super().score(_texts(X), labels, sample_weight))
