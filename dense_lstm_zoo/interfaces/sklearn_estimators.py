@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
 from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
-from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.interfaces.inputs import labels_of, tagged_split, texts_of, token_lists
+from dense_lstm_zoo.tagging.corpus import TaggingCorpus
 
 _PUBLIC = "dense_lstm_zoo.sklearn"  # where pickles look for the classes
-_CHUNK = 4096
 _NAME = "texts"  # of the corpus, which bundles record
 
 
@@ -82,10 +78,10 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             ValueError: No texts, another number of labels, a label that is missing, fewer than two classes, or an
                 option out of range.
         """
-        texts = _texts(X)
+        texts = texts_of(X)
         if not texts:
             raise ValueError("X holds no texts; fit needs at least some of each class.")
-        labels = _labels(y)
+        labels = labels_of(y)
         check_consistent_length(texts, labels)
         classes, places = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
@@ -105,12 +101,12 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             TypeError: As for ``fit``.
         """
         bundle = self._trained()
-        labels: np.ndarray = self.classes_[bundle.predict_indices(_texts(X))]
+        labels: np.ndarray = self.classes_[bundle.predict_indices(texts_of(X))]
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities (texts, classes) in the order of ``classes_``. Takes and raises as ``predict``."""
-        probabilities: np.ndarray = self._trained().probabilities(_texts(X))
+        probabilities: np.ndarray = self._trained().probabilities(texts_of(X))
         return probabilities
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -133,7 +129,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             if label not in set_of_labels:
                 names = ", ".join(map(repr, accepted[:8])) + (", ..." if len(accepted) > 8 else "")
                 raise ValueError(f"y holds the label {label!r:.80}, which is not among classes_: {names}.")
-        return float(super().score(_texts(X), labels, sample_weight))
+        return float(super().score(texts_of(X), labels, sample_weight))
 
 
 class SequenceTagger(ZooEstimator):
@@ -197,7 +193,7 @@ class SequenceTagger(ZooEstimator):
             TypeError: Anything but lists of lists of strings.
             ValueError: No sentences, other numbers of tags than of tokens, or an option out of range.
         """
-        split = _tagged(X, y)
+        split = tagged_split(X, y)
         if not len(split):
             raise ValueError("X holds no sentences; fit needs at least some.")
         corpus = TaggingCorpus(_NAME, split, None, None).with_dev(self.dev, self.seed)
@@ -215,59 +211,11 @@ class SequenceTagger(ZooEstimator):
             NotFittedError: ``fit`` has not been called.
             TypeError: As for ``fit``.
         """
-        return [sentence.tags for sentence in self._trained().predict(_token_lists("X", X))]
+        return [sentence.tags for sentence in self._trained().predict(token_lists("X", X))]
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy per token. Takes sentences and tags as ``fit``, and raises the same errors.
 
         A tag that the model does not know counts as wrong. If most are unknown, a warning says so.
         """
-        return float(self._trained().evaluate(_tagged(X, y))["accuracy"])
-
-
-def _texts(x: Any) -> list[str]:
-    """Return the texts in a sequence, a column or a table of one column, else raise ``TypeError``."""
-    if is_frame(x) and len(column_names(x)) == 1:
-        x = check_frame("X", x).iloc[:, 0]
-    if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] == 1:
-        x = x[:, 0]
-    return [text for chunk in checks.text_chunks(x, _CHUNK) for text in chunk]
-
-
-def _labels(y: Any) -> np.ndarray:
-    """Return labels as an array (texts,), else raise ``ValueError``."""
-    import pandas as pd
-
-    if y is None:
-        raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
-    # scikit-learn makes floats of pandas' integers that may be missing.
-    labels: np.ndarray = column_or_1d(y.to_numpy() if isinstance(y, pd.Series) else y, warn=True)
-    missing = np.flatnonzero(pd.isna(labels))
-    if len(missing):
-        raise ValueError(f"y holds a missing label (None or NaN) as item {missing[0]}, counted from 0.")
-    if labels.dtype != object:
-        check_classification_targets(labels)
-    elif len(kinds := sorted({type(label).__name__ for label in labels})) > 1:
-        raise ValueError(f"y must hold labels of one type; received {' and '.join(kinds)}.")
-    return labels
-
-
-def _tagged(x: Any, y: Any) -> TaggedSplit:
-    if y is None:
-        raise ValueError("fit requires y to be passed, a list of tags for each sentence, but the target y is None.")
-    return TaggedSplit(_token_lists("X", x), _token_lists("y", y))
-
-
-def _token_lists(name: str, rows: Any) -> list[list[str]]:
-    """Return the rows as lists, else raise ``TypeError``. Their cells are checked by those who take them."""
-    rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
-    expected = f"{name} must be a list of lists of strings; received"
-    if isinstance(rows, str | bytes | Mapping) or is_frame(rows) or not isinstance(rows, Iterable):
-        raise TypeError(f"{expected} {rows!r:.80} ({type(rows).__name__}).")
-    lists = []
-    for number, row in enumerate(rows):
-        cells: Any = row.tolist() if isinstance(row, np.ndarray) else row
-        if not isinstance(cells, Sequence) or isinstance(cells, str | bytes):
-            raise TypeError(f"{expected} {row!r:.80} ({type(row).__name__}) as item {number}, counted from 0.")
-        lists.append(list(cells))
-    return lists
+        return float(self._trained().evaluate(tagged_split(X, y))["accuracy"])
