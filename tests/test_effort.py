@@ -157,6 +157,9 @@ def test_few_texts_are_scored_by_cross_validation_from_the_best_start(sources, t
     output = capsys.readouterr().out
     assert "the last layer alone reaches by cross-validation" in output
     assert "250 texts or fewer, and none for dev: recipe few_labels" in output
+    again = request.check("bilstm", tmp_path / "again", effort_of(tmp_path / "run"), recipe="few_labels")
+    assert (again.options.head, again.options.epochs, again.options.calibrate) == ("convex", 1, None)
+    assert not again.starts
     assert 'recipe = "few_labels"' in (tmp_path / "run" / "run.toml").read_text()
 
 

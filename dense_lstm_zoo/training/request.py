@@ -114,6 +114,8 @@ def check(
     if values.get("effort") is None:
         return one(values, recipe=recipe)
     choice = effort.choice(model, values)
+    if recipe is not None and recipe == choice.recipe_for_few:  # as the run.toml of a run on few texts has it
+        return one(values, recipe=recipe)
     starts = tuple(one(start, recipe=recipe) for start in choice.from_trained)
     request = replace(one(choice.from_scratch, recipe=recipe), starts=starts)
     if choice.recipe_for_few is None or recipe is not None:
