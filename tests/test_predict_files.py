@@ -127,7 +127,7 @@ def test_a_bundle_that_remembers_no_columns_has_the_usual_ones(run, tmp_path, ca
         ),
         (["--file", "in.csv", "--output", "out.tsv"], "out.tsv is tsv by its name"),
         (["a", "--input-format", "csv"], "Texts given as arguments are raw text"),
-        (["--file", "in.txt", "--prefix", "new_"], "--prefix is for csv and jsonl; the output is text."),
+        (["--file", "in.txt", "--prefix", "new_"], "--prefix is for csv, jsonl and json; the output is text."),
         (["a", "--format", "jsonl", "--raw"], "--raw is for text and csv; the output is jsonl."),
         (["--file", "in.csv", "--encoding", "utf-9"], "encoding must be a text encoding"),
         (["--file", "ragged.csv", "--output", "new.csv"], "ragged.csv, line 3 has 3 cells"),
