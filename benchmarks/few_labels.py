@@ -4,9 +4,9 @@ The last layer is fitted as ``--recipe few_labels`` does, over the same frozen s
 Eight random texts come first, each label at least once. The next are random, or suggested as ``suggest`` does by the
 model of the labels so far, at most 50 at a time. With ``--train``, the random texts also train ``bilstm`` with
 ``effort="quick"`` from word vectors, and fine-tune ``lm_classifier`` from the preset ``dense_lm_reviews``. Both hold a
-tenth of the texts out as dev. TF-IDF with a logistic regression, the baseline beside every training, has the random
-texts. Means and standard deviations are over draws, and nothing was chosen on test. Rows go to results/few_labels.csv.
-From the repository's root:
+tenth of the texts out as dev, except that ``quick`` takes turns with up to 250. TF-IDF with a logistic regression, the
+baseline beside every training, has the random texts. Means and standard deviations are over draws, and nothing was
+chosen on test. Rows go to results/few_labels.csv. From the repository's root:
 
     python -m benchmarks.few_labels sst2 trec
 """

@@ -44,6 +44,7 @@ class Split:
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):
             object.__setattr__(self, "labels", array("i", self.labels))
+            object.__setattr__(self, "lines", array("q", self.lines))
             return
         object.__setattr__(self, "texts", list(self.texts))
         for number, text in enumerate(self.texts):
@@ -60,18 +61,16 @@ class Split:
     def select(self, indices: Sequence[int] | np.ndarray) -> Split:
         """Return the texts with these indices, in their order, with their labels."""
         if isinstance(self.texts, StoredTexts):
-            labels, lines = _of_array(array("i", self.labels), indices), self.lines
-            lines = (
-                _of_array(lines, indices) if isinstance(lines, array) else [lines[i] for i in indices] if lines else ()
-            )
-            return Split(self.texts.select(indices), labels, lines, self.unit)
+            labels, rows = _of_array(self.labels, indices), _of_array(self.lines, indices) if self.lines else ()
+            return Split(self.texts.select(indices), labels, rows, self.unit)
         lines = [self.lines[i] for i in indices] if self.lines else ()
         return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit)
 
 
-def _of_array(values: array[int], indices: Sequence[int] | np.ndarray) -> array[int]:
+def _of_array(values: Sequence[int], indices: Sequence[int] | np.ndarray) -> array[int]:
     import numpy as np
 
+    assert isinstance(values, array)
     return array(values.typecode, np.asarray(values)[indices].tobytes())
 
 

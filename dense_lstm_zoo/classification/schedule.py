@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 _STEPS = 60  # per epoch, as long as the batch keeps to its bounds
-_BATCH = (
-    16,
-    200,
-)  # texts: below, a step computes little; above, the memory traffic of long texts costs more than it saves
+# Texts. Below, a step computes little. Above, the memory traffic of long texts costs more than it saves.
+_BATCH = 16, 200
 _PATIENCE = 5, 100  # epochs, steps
 _EPOCHS = 30, 900
 

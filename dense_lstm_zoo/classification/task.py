@@ -11,6 +11,7 @@ from dense_lstm_zoo.tasks.recipe import Recipe
 
 # The loss says more than the accuracy of few dev texts.
 _BY_LOSS = {"pooled_words": True, "monitor": "calibrated_loss", "calibrate": True, "l2": 0.0}
+_FROM_TRAINED = {**_BY_LOSS, "head": "convex", "learning_rate": 0.001}
 _FOR_FEW: dict[str, Any] = {"few_texts": 250, "recipe_for_few": "few_labels"}
 
 TASK = Task(
@@ -78,21 +79,21 @@ TASK = Task(
         "quick": Effort(
             model="bilstm",
             settings={**_BY_LOSS, "minutes": 2.5},
-            from_trained={"head": "convex", "learning_rate": 0.001, "batch_size": 50, "epochs": 100, "patience": 10},
+            from_trained={**_FROM_TRAINED, "batch_size": 50, "epochs": 100, "patience": 10},
             from_scratch={"units": 100, "learning_rate": 0.002},
             **_FOR_FEW,
         ),
         "good": Effort(
             model="dc_bilstm",
             settings={"pooled_words": True, "calibrate": True, "minutes": 10.0},
-            from_trained={**_BY_LOSS, "head": "convex", "learning_rate": 0.001},
+            from_trained=_FROM_TRAINED,
             from_scratch={},
             **_FOR_FEW,
         ),
         "best": Effort(
             model="dc_bilstm",
             settings={"pooled_words": True, "calibrate": True, "minutes": 30.0},
-            from_trained={**_BY_LOSS, "head": "convex", "learning_rate": 0.001},
+            from_trained=_FROM_TRAINED,
             from_scratch={"context": "dense_lm_reviews"},
             **_FOR_FEW,
         ),

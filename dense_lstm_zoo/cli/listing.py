@@ -77,6 +77,7 @@ def show(kind: str, pattern: str | None, task: str | None, form: str) -> None:
     entries = KINDS[kind](pattern or "*", task)
     if form == "json":
         notes.show(escape_json(json.dumps([fields for _, fields in entries])))
+        return
     for line, _ in entries:
         notes.show(line)
 

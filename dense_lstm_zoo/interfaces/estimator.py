@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -72,15 +72,13 @@ class ZooEstimator(BaseEstimator):
     _not_of_train: ClassVar[tuple[str, ...]] = ()  # parameters that are no options
 
     def _set(self, parameters: Mapping[str, Any]) -> None:
-        self._check_names(parameters)
-        for name, value in parameters.items():
-            setattr(self, name, value)
-
-    def _check_names(self, names: Iterable[str]) -> None:
+        """Set parameters, or raise ``ValueError`` and set none."""
         accepted = self._get_param_names()
-        for name in names:
+        for name in parameters:
             if name not in accepted:
                 raise checks.unknown_name(f"parameter of {type(self).__name__}:", name, accepted)
+        for name, value in parameters.items():
+            setattr(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name: those of the signature, and the options that were given.

@@ -120,15 +120,14 @@ def check(
     request = replace(one(choice.from_scratch, recipe=recipe), starts=starts)
     if choice.recipe_for_few is None or recipe is not None:
         return request
-    presets_of_few = tuple({**values, "init_from": start["init_from"]} for start in choice.from_trained)
-    few = one(values, recipe=choice.recipe_for_few)
     reason = f"{choice.few_texts:,} texts or fewer, and none for dev: recipe {choice.recipe_for_few}"
-    few = replace(
-        few,
-        notice="\n".join(filter(None, (few.notice, reason))),
-        starts=tuple(replace(one(start, recipe=choice.recipe_for_few), notice=reason) for start in presets_of_few),
-    )
-    return replace(request, few_texts=choice.few_texts, for_few_texts=few)
+
+    def few(**start: Any) -> Request:
+        own = one({**values, **start}, recipe=choice.recipe_for_few)
+        return replace(own, notice="\n".join(filter(None, (own.notice, reason))))
+
+    for_few = replace(few(), starts=tuple(few(init_from=start["init_from"]) for start in choice.from_trained))
+    return replace(request, few_texts=choice.few_texts, for_few_texts=for_few)
 
 
 def _check(
