@@ -15,6 +15,7 @@ import dense_lstm_zoo
 
 sys.path.insert(0, str(Path(__file__).parent))
 import generate
+import signatures
 
 generate.write(Path(__file__).parent / "generated")
 
@@ -52,5 +53,6 @@ def _displayed(translator, node):
 
 
 def setup(app):
-    """Show formulas as MathML."""
+    """Show formulas as MathML, and classes with their own arguments."""
+    app.connect("autodoc-process-signature", signatures.class_signature)
     app.add_html_math_renderer(html_math_renderer, (_inline, None), (_displayed, None))

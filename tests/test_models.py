@@ -51,6 +51,17 @@ def test_describe_prints_the_count_of_the_defaults_and_every_argument(case):
     assert set(re.findall(r"^    (\w+) ", page, re.M)) == set(registry.entry(case.name).arguments)
 
 
+@harness.cases
+def test_a_summary_shows_the_shape_of_every_layer(case):
+    lines, model = [], harness.shared(case)
+    model.summary(line_length=120, print_fn=lines.append)
+    page = "\n".join(lines)
+    assert "?" not in page
+    layers = getattr(model, "core", model).layers
+    assert page.count("(None") >= len(layers)
+    assert all(re.search(rf"\b{layer.name} ", page) for layer in layers)
+
+
 @harness.variants
 def test_padding_and_company_never_change_a_result(case):
     model, x, lengths = fed(case)

@@ -194,6 +194,10 @@ class LanguageModel(keras.Model):
         """Return the states at the start of a text."""
         return [ops.zeros((batch_size, state.shape[-1]), state.dtype) for state in self.core.inputs[1:]]
 
+    def summary(self, *arguments: Any, expand_nested: bool = True, **options: Any) -> None:
+        """Print the layers with their shapes, as ``keras.Model.summary`` does, those of ``core`` among them."""
+        super().summary(*arguments, expand_nested=expand_nested, **options)
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the model."""
         sampled = {} if self.sampled_softmax is None else {"sampled_softmax": self.sampled_softmax}
