@@ -1,9 +1,6 @@
 """Every kernel of the time loop against the portable one, against NumPy and against Keras."""
 
 import itertools
-import subprocess
-import sys
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -187,30 +184,3 @@ def test_a_gradient_of_a_prediction_is_right_too():
 
             results.append(saliency(x).numpy())
         np.testing.assert_allclose(results[0], results[1], atol=1e-5)
-
-
-@pytest.mark.slow
-def test_training_on_two_virtual_devices_equals_one(tmp_path):
-    script = """
-import numpy as np, keras, tensorflow as tf
-import dense_lstm_zoo as zoo
-from tests import model_harness as harness
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-)
-ids, labels = harness.ids(8), harness.labels(8)
-results = []
-for devices in (["CPU:0"], ["CPU:0", "CPU:1"]):
-    strategy = tf.distribute.MirroredStrategy(devices)
-    keras.utils.set_random_seed(3)
-    with strategy.scope():
-        model = harness.tiny("dc_bilstm", dropout=0.0, embedding_dropout=0.0)
-    model.fit(tf.data.Dataset.from_tensor_slices((ids, labels)).batch(4), epochs=3, verbose=0)
-    results.append([np.asarray(w) for w in model.get_weights()])
-for ours, theirs in zip(*results):
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
-print("same")
-"""
-    root = Path(__file__).parents[1]
-    run = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True)
-    assert run.stdout.strip().endswith("same"), run.stderr

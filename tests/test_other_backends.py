@@ -20,6 +20,27 @@ FILES = (
     "test_word_tables",
 )
 
+TWO_DEVICES = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, keras, numpy as np
+import dense_lstm_zoo as zoo
+draws = np.random.default_rng(0)
+ids, labels = draws.integers(1, 20, (16, 7)), draws.integers(0, 2, 16)
+sizes = {"vocab_size": 20, "num_classes": 2, "embedding_dim": 5, "num_dense_layers": 2, "dense_units": 3}
+results = []
+for devices in (jax.devices()[:1], jax.devices()):
+    keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
+    keras.utils.set_random_seed(1)
+    model = zoo.build("dc_bilstm", **sizes, top_units=4, embedding_dropout=0.0, dropout=0.0)
+    model.fit(ids, labels, batch_size=8, epochs=2, verbose=0, shuffle=False)
+    assert {len(weight.value.sharding.device_set) for weight in model.weights} == {len(devices)}
+    results.append(model.get_weights())
+for ours, theirs in zip(*results, strict=True):
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+print("same")
+"""
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, saved_bundle):
@@ -50,9 +71,11 @@ def run(request, tmp_path_factory):
         }
 
     def run(*arguments):
+        """Return a finished process."""
         command = [python, *map(str, arguments)]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
+    run.backend = request.param
     return run
 
 
@@ -70,3 +93,11 @@ def test_what_tensorflow_saved_gives_the_same_outputs_and_gradients_and_classifi
     folder, arrays = folders
     ran = run("-m", "tests.backend_worker", folder)
     assert ran.stdout.strip().endswith(f"same: {arrays}"), ran.stdout + ran.stderr[-5_000:]
+
+
+@pytest.mark.slow
+def test_data_parallel_training_on_two_devices_of_jax_equals_one(run):
+    if run.backend != "jax":
+        pytest.skip("keras.distribution distributes JAX alone")
+    ran = run("-c", TWO_DEVICES)
+    assert ran.stdout.strip().endswith("same"), ran.stdout + ran.stderr[-5_000:]

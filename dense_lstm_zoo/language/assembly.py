@@ -87,9 +87,15 @@ class LanguageModel(keras.Model):
 
     Returns:
         Logits (batch, time, words).
+
+    Raises:
+        ValueError: Several devices, in the scope of a ``tf.distribute`` strategy.
     """
 
     def __init__(self, core: keras.Model, sampled_softmax: int | None = None, **kwargs: Any) -> None:
+        devices = tf.distribute.get_strategy().num_replicas_in_sync
+        if devices > 1:  # each would carry the state of other rows than those of its next window
+            raise ValueError(f"A language model carries a state between batches, on one device; received {devices}.")
         super().__init__(**kwargs)
         self.core, self.sampled_softmax = core, sampled_softmax
         # A generator draws its seed from the global one. An unused one would change the seeds of all other layers.
