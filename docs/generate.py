@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 WIDTH = 80  # columns of the commands' help
 
@@ -19,18 +20,19 @@ def write(folder: Path) -> None:
     for name, card in cards.items():
         (folder / "presets" / f"{name}.md").write_text(card, encoding="utf-8")
     (folder / "presets.md").write_text(list_of_presets(list(cards)), encoding="utf-8")
+    (folder / "preset_scores.inc").write_text(preset_scores(list(cards)), encoding="utf-8")
 
 
 def commands() -> str:
     """Return a page with the help of every command, as the parser prints it."""
     from dense_lstm_zoo.cli.parser import parser
 
-    (found,) = (action for action in parser()._actions if isinstance(action.choices, dict))
+    (subcommands,) = (action for action in parser()._actions if isinstance(action.choices, dict))
     parts = [
         "# Every command's help",
         "`train MODEL --help` and `tune MODEL --help` also list the model's own options.",
     ]
-    for name, command in found.choices.items():
+    for name, command in subcommands.choices.items():
         command.formatter_class = functools.partial(command.formatter_class, width=WIDTH)
         parts.append(f"## {name}\n\n```text\n{command.format_help().rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
@@ -42,6 +44,24 @@ def preset_cards() -> Iterator[tuple[str, str]]:
 
     for card in sorted((Path(dense_lstm_zoo_presets.__file__).parent / "models").glob("*/README.md")):
         yield card.parent.name, card.read_text(encoding="utf-8")
+
+
+def preset_scores(names: list[str]) -> str:
+    """Return a short table of the zoo's own presets, for the home page."""
+    import dense_lstm_zoo as zoo
+
+    rows = []
+    for preset in zoo.list_presets():
+        if preset.name in names:
+            link = f"[`{preset.name}`](generated/presets/{preset.name}.md)"
+            rows.append(f"| {link} | {preset.corpus} | {_score(preset)} | {preset.size / 2**20:.1f} MB |")
+    return "\n".join(["| preset | trained on | score | size |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def _score(preset: Any) -> str:
+    if preset.score is None:
+        return "-"
+    return f"perplexity {preset.score:.1f}" if preset.score > 1 else f"{100 * preset.score:.1f} %"
 
 
 def list_of_presets(names: list[str]) -> str:

@@ -1,5 +1,6 @@
 """The frontier: peers that are trained, saved and served in processes of their own, beside our presets."""
 
+import re
 import sys
 
 import pandas as pd
@@ -104,3 +105,15 @@ def test_the_table_names_what_no_other_beats(tmp_path, monkeypatch):
 
 def test_the_front_holds_equal_scores_once():
     assert figure.front([(1, 80), (2, 80), (2, 90), (3, 85)]) == [(1, 80), (2, 90)]
+
+
+def test_the_overview_names_every_point_and_is_the_one_that_is_committed(tmp_path):
+    results = table.ROOT / "results"
+    copy = tmp_path / "frontier.csv"
+    copy.write_bytes((results / "frontier.csv").read_bytes())
+    figure.draw_overview(copy)
+    picture = (tmp_path / "frontier_sst2.svg").read_text(encoding="utf-8")
+    words = re.findall(r"<text[^>]*>([^<]+)</text>", picture)
+    assert {"fastText", "NB-SVM", "MiniLM", "dc_bilstm_sst2", "bilstm_sst2"} <= set(words)
+    committed = (results / "frontier_sst2.svg").read_text(encoding="utf-8")
+    assert re.findall(r"<text[^>]*>([^<]+)</text>", committed) == words

@@ -127,6 +127,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                     for row in our_rows(preset, parts, Path(work) / preset, options.repeats):
                         _add(dataset, {**row, **shared})
         figure.draw(RESULTS)
+        figure.draw_overview(RESULTS)
         tables.update_pages()
 
 

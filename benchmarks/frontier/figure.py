@@ -1,4 +1,4 @@
-"""The picture of the frontier: accuracy against milliseconds and megabytes, a row for each corpus."""
+"""The pictures of the frontier: accuracy against cost for each corpus, and names at their points for one of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pandas as pd
+from matplotlib.figure import Figure
 
 from dense_lstm_zoo.display import plots
 
+OVERVIEW = "sst2"  # the corpus of the picture on the first pages
+_INK = "#808080"  # of words and lines, readable on white and on black
+_OURS = "#2f81f7"
 COSTS = {"p50_ms_1": "milliseconds for one text", "disk_mb": "megabytes on disk"}
 
 
@@ -42,6 +47,48 @@ def draw(path: Path) -> None:
             line[0].set_ylabel(f"{dataset}, %")
         marks = [grid[0][0].plot([], [], linestyle="none", **style)[0] for style in styles.values()]
         figure.legend(marks, list(styles), loc="outside lower center", ncols=3, fontsize="small")
+
+
+def draw_overview(path: Path) -> None:
+    """Draw accuracy against time on one corpus from the rows of a CSV file, into an SVG file beside it.
+
+    Peers are named at their points, without their logistic regressions. Of ours, the exports for the light runtime are
+    shown.
+    """
+    rows = pd.read_csv(path, keep_default_na=False)
+    rows = rows[(rows["dataset"] == OVERVIEW) & (rows["kind"] != "SavedModel")]
+    picture = path.with_name(f"{path.stem}_{OVERVIEW}.svg")
+    settings = {"svg.fonttype": "none", "svg.hashsalt": OVERVIEW}  # words stay words, and equal rows give equal files
+    with plots.own_settings(), matplotlib.rc_context(settings):
+        figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+        axes = figure.subplots()
+        for _, row in rows.iterrows():
+            is_ours = row["kind"] != ""
+            x, y = float(row["p50_ms_1"]), float(row["test_accuracy"])
+            axes.plot([x], [y], marker="o", markersize=9 if is_ours else 6, color=_OURS if is_ours else _INK)
+            name = f"{row['model']}\n{y:.1f} % in {x:.1f} ms" if is_ours else row["model"]
+            axes.annotate(
+                name.removesuffix(" + logistic regression"),
+                (x, y),
+                xytext=(0, 9 if is_ours else -9),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if is_ours else "top",
+                color=_OURS if is_ours else _INK,
+                fontweight="bold" if is_ours else "normal",
+                fontsize="small",
+            )
+        axes.set(xscale="log", xlabel="milliseconds for one sentence, on two cores (fast on the left)")
+        axes.set_ylabel("right answers on SST-2, %")
+        axes.margins(x=0.12, y=0.25)
+        axes.xaxis.set_major_formatter("{x:g}")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set_color(_INK)
+        axes.tick_params(colors=_INK, which="both")
+        for side, spine in axes.spines.items():
+            spine.set_color(_INK)
+            spine.set_visible(side in ("left", "bottom"))
+        figure.savefig(picture, transparent=True, metadata={"Date": None})
 
 
 def _ours_first(series: str) -> bool:
