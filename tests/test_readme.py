@@ -20,7 +20,7 @@ FILES = {
 
 def test_it_fits_on_one_page():
     assert len(TEXT.splitlines()) <= 150
-    assert README.stat().st_size <= 10_000
+    assert README.stat().st_size < 8_000
 
 
 def choices():
