@@ -1,6 +1,7 @@
 """The site: ``make docs`` builds it, and a warning is an error."""
 
 import os
+import re
 
 # TensorFlow's start-up messages would stand among Sphinx' own.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -48,7 +49,11 @@ def _inline(translator, node):
 
 def _displayed(translator, node):
     latex = node.astext().replace("{aligned}", "{split}")  # of the two, the converter knows only the second
-    translator.body.append(f'<div class="math">{convert(latex, display="block")}</div>')
+    # Chromium reads the style of a cell alone, not its attribute ``columnalign``.
+    formula = re.sub(
+        r'columnalign="(\w+)"', r'style="text-align: \1; padding: 0.2em 0"', convert(latex, display="block")
+    )
+    translator.body.append(f'<div class="math">{formula}</div>')
     raise nodes.SkipNode
 
 
