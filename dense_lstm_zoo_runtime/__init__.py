@@ -14,12 +14,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo_runtime.answers import Continuation, Explanation, Prediction, Score, TaggedSentence
+    from dense_lstm_zoo_runtime.answers import Continuation, Explanation, Prediction, Score, Span, TaggedSentence
     from dense_lstm_zoo_runtime.errors import ExportError
     from dense_lstm_zoo_runtime.predictor import Predictor
 
 __version__ = "0.2.0"  # of the zoo, too, which takes it from here
-__all__ = ["Continuation", "Explanation", "ExportError", "Prediction", "Predictor", "Score", "TaggedSentence"]
+__all__ = ["Continuation", "Explanation", "ExportError", "Prediction", "Predictor", "Score", "Span", "TaggedSentence"]
 
 # ONNX Runtime is imported with the first name that needs it: dense_lstm_zoo takes the tokeniser's rules from here.
 _MODULES = {"ExportError": "errors", "Predictor": "predictor"}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from dense_lstm_zoo_runtime import span_forms
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,91 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A part of a text that a tagger marks, such as a name or a chunk.
+
+    Attributes:
+        label: Its label. Empty where the tags have none (B, I, O).
+        text: Its characters in the raw text.
+        start: Its first character in the raw text, counted from 0.
+        end: The character after its last one.
+        confidence: The probability of the span. A conditional random field gives that of just this span: its label, its
+            first and its last token, whatever the other tags are. For a softmax it is the product of the probabilities
+            of the span's tags.
+        first_token: Its first token, counted from 0.
+        end_token: The token after its last one.
+    """
+
+    label: str
+    text: str
+    start: int
+    end: int
+    confidence: float
+    first_token: int
+    end_token: int
+
+
+@dataclass(frozen=True)
 class TaggedSentence:
-    """The tokens of a sentence, with their tags and the probabilities of those tags."""
+    """The tokens of a sentence, with their tags and the probabilities of those tags.
+
+    Attributes:
+        tokens: The tokens.
+        tags: The tag of each.
+        probabilities: The probability of each tag.
+        text: The raw text, or the tokens joined by single spaces where the sentence was a list of them.
+        span_list: The spans, or None for tags that mark none. ``spans`` returns them or says why there are none.
+        places: The first character of each token in ``text`` and the one after its last, where there are spans.
+        no_spans: The reason for which there are no spans.
+    """
 
     tokens: list[str]
     tags: list[str]
     probabilities: list[float]
+    text: str = field(default="", compare=False, repr=False)
+    span_list: list[Span] | None = field(default=None, repr=False)
+    places: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
+    no_spans: str = field(default="", compare=False, repr=False)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The spans that the tags mark, in the order of the text.
+
+        Raises:
+            ValueError: Tags that mark no spans, or of which it cannot be told.
+
+        Example:
+            >>> spans = [Span("LOC", "Rome", 3, 7, 0.9, 1, 2)]
+            >>> TaggedSentence(["in", "Rome"], ["O", "B-LOC"], [1.0, 0.9], "in Rome", spans).spans[0].text
+            'Rome'
+        """
+        if self.span_list is None:
+            raise ValueError(
+                self.no_spans or "This answer has no spans: the model does not say in which scheme it tags."
+            )
+        return self.span_list
+
+    def to_spacy(self) -> dict[str, Any]:
+        """Return the text, its spans and its tokens as spaCy writes a ``Doc`` as JSON: ``Doc.from_json`` reads it.
+
+        As in spaCy, white space beyond a single space is a token of its own. Tokens from one character are one.
+
+        Raises:
+            ValueError: As for ``spans``.
+        """
+        return span_forms.spacy(self)
+
+    def to_brat(self, number: int = 1, offset: int = 0) -> str:
+        """Return the spans as lines of brat's standoff format, which belong into the ``.ann`` beside the text.
+
+        Args:
+            number: The number of the first span: T1.
+            offset: The place of the text's first character in its file.
+
+        Raises:
+            ValueError: As for ``spans``. A label with white space.
+        """
+        return span_forms.brat(self, number, offset)
 
 
 @dataclass(frozen=True)
@@ -81,3 +163,20 @@ class Continuation:
 
 
 Answer = Prediction | TaggedSentence | Score
+
+
+def fields(answer: Any) -> dict[str, Any]:
+    """Return an answer's keys and values as JSON has them, without its text.
+
+    A tagged sentence has ``spans`` where its tags mark some.
+
+    Example:
+        >>> fields(TaggedSentence(["Go"], ["VERB"], [1.0]))
+        {'tokens': ['Go'], 'tags': ['VERB'], 'probabilities': [1.0]}
+    """
+    values = {name: value for name, value in vars(answer).items() if name != "text"}
+    if isinstance(answer, TaggedSentence):
+        spans = answer.span_list
+        values = {name: values[name] for name in ("tokens", "tags", "probabilities")}
+        values |= {} if spans is None else {"spans": [vars(span) for span in spans]}
+    return values

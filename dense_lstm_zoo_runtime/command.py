@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import codecs
 import contextlib
-import dataclasses
 import json
 import os
 import sys
@@ -13,7 +12,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
 from dense_lstm_zoo_runtime import checks
-from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score
+from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score, fields
 from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
@@ -129,7 +128,7 @@ def _line(answer: Answer) -> str:
 
 
 def _json(answer: Answer) -> str:
-    return escape_json(json.dumps(finite(dataclasses.asdict(answer)), ensure_ascii=False))
+    return escape_json(json.dumps(finite({"text": answer.text, **fields(answer)}), ensure_ascii=False))
 
 
 def _tell(message: str, status: int) -> int:

@@ -44,7 +44,8 @@ class BatchedGraph:
                 if name in last:
                     feeds[name] = np.full((1, 1, *self.graph.shapes[name][2:]), last[name], np.int32)
             feeds |= {name: words.vectors(np.array([[last["token_ids"]]])) for name, words in self._shared.items()}
-            values = self.graph.run(list(outputs), {name: feeds[name] for name in self._inputs})
+            self._example = {name: feeds[name] for name in self._inputs}
+            values = self.graph.run(list(outputs), self._example)
             for (name, shape), value in zip(outputs.items(), values, strict=True):
                 if len(value.shape) != len(shape) or any(
                     b not in (None, a) for a, b in zip(value.shape, shape, strict=True)
@@ -52,6 +53,10 @@ class BatchedGraph:
                     raise ValueError(f"its {name} for one token have shape {value.shape}")
                 if not np.isfinite(value).all():
                     raise ValueError(f"its {name} are not finite numbers")
+
+    def constants(self, outputs: Sequence[str]) -> list[np.ndarray]:
+        """Return outputs that are the same for every text."""
+        return self.graph.run(outputs, self._example)
 
     def run(self, rows: Sequence[Row], outputs: Sequence[str]) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Yield the indices of each batch of rows with the outputs for it."""

@@ -11,9 +11,11 @@ from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
 from dense_lstm_zoo_runtime.ids import TokenIds, as_text
+from dense_lstm_zoo_runtime.spans import SpanReader
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 _CHUNK = 1024  # sentences held at a time
+_CRF = ("transitions", "start", "end")
 
 
 class Tagger:
@@ -29,13 +31,18 @@ class Tagger:
         chars = len(config["text"]["chars"]) + 2
         sizes = {"token_ids": len(export.words) + 2, "char_ids": chars, "affix_ids": chars}
         sizes["case_ids"] = 5 if text.get("case") == "four_way" else 3
-        self._graph = BatchedGraph(export, {"tags": (1, 1), "probabilities": (1, 1)}, sizes, threads)
+        outputs: dict[str, tuple[int | None, ...]] = {"tags": (1, 1), "probabilities": (1, 1)}
+        self._graph = BatchedGraph(export, outputs, sizes, threads)
         tags = self._graph.graph.output_shapes.get("logits", [len(self._labels)])[-1]  # older exports do not say
         if tags != len(self._labels):
             raise ExportError(
                 f"{export.folder} is damaged: its graph has {tags} tags, config.json {len(self._labels)} labels. "
                 "Export the model again."
             )
+        has_crf = set(_CRF).issubset(self._graph.graph.output_shapes)  # older exports with one lack them
+        with errors_of(export.folder / "model.onnx"):
+            self._spans = SpanReader(self._labels, self._graph.constants(_CRF) if has_crf else None)
+        self._outputs = ("tags", "probabilities", *(("logits",) if self._spans.needs_scores else ()))
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come."""
@@ -44,13 +51,20 @@ class Tagger:
             tokens = [self._tokens(start + number, sentence) for number, sentence in enumerate(chunk)]
             start += len(chunk)
             sentences_of_chunk: list[Any] = [None] * len(tokens)
-            for indices, (tags, shares) in self._graph.run(list(map(self._ids, tokens)), ("tags", "probabilities")):
+            for indices, (tags, shares, *scores) in self._graph.run(list(map(self._ids, tokens)), self._outputs):
                 if tags.size and not 0 <= int(tags.min()) <= int(tags.max()) < len(self._labels):
                     raise ExportError(f"{self._folder} is damaged: its graph has more tags than its config.json.")
-                for i, row, row_shares in zip(indices, tags.tolist(), shares.tolist(), strict=True):
+                for number, i in enumerate(indices):
                     count = len(tokens[i])
-                    names = [self._labels[tag] for tag in row[:count]]
-                    sentences_of_chunk[i] = TaggedSentence(tokens[i], names, row_shares[:count])
+                    names = [self._labels[tag] for tag in tags[number, :count].tolist()]
+                    sentence = as_text(chunk[i]) if isinstance(chunk[i], bytes) else chunk[i]
+                    sentences_of_chunk[i] = self._spans.answer(
+                        sentence,
+                        tokens[i],
+                        names,
+                        shares[number, :count].tolist(),
+                        scores[0][number, :count] if scores else None,
+                    )
             yield from sentences_of_chunk
 
     def _tokens(self, number: int, sentence: object) -> list[str]:

@@ -84,7 +84,7 @@ def test_the_graph_of_every_tagger_tags_as_its_bundle_does(case):
     model = session(model)
     for lengths, time in BATCHES:
         feeds = fed(bundle, lengths, time)
-        assert_same(run(model, feeds), bundle._tag(feeds), feeds["token_ids"] > 0)
+        assert_same(run(model, feeds), bundle._decode(feeds)[:2], feeds["token_ids"] > 0)
 
 
 @pytest.mark.parametrize("case", [SKIPPING, Case("bilstm_tagger", (("crf", True), ("window", 1)))], ids=str)
@@ -96,7 +96,7 @@ def test_word_vectors_and_lengths_can_take_the_place_of_the_ids_of_words(case):
     vectors = bundle.network.get_layer("embedding").get_matrix()[feeds["token_ids"]]
     other_feeds = {name: ids for name, ids in feeds.items() if name != "token_ids"}
     actual = run(model, {**other_feeds, "embedding": vectors, "lengths": real.sum(axis=1, dtype=np.int32)})
-    assert_same(actual, bundle._tag(feeds), real)
+    assert_same(actual, bundle._decode(feeds)[:2], real)
 
 
 def test_an_input_that_the_model_does_not_read_is_left_out():
@@ -116,7 +116,7 @@ def test_smaller_weights_tag_nearly_the_same(weights, atol):
     types = {tensor.data_type for tensor in model.graph.initializer if np.prod(tensor.dims) >= 1024}
     assert types == {TensorProto.FLOAT16 if weights == "float16" else TensorProto.INT8}
     feeds = fed(bundle, (6, 4, 3, 1), 6)
-    shares, expected = run(session(model), feeds)[1], np.asarray(bundle._tag(feeds)[1])
+    shares, expected = run(session(model), feeds)[1], np.asarray(bundle._decode(feeds)[1])
     real = feeds["token_ids"] > 0
     assert 0 < np.abs(shares - expected)[real].max() < atol
 
@@ -127,7 +127,7 @@ def test_a_model_trained_in_mixed_precision_becomes_a_graph_in_float32(name):
     model = session(only_graph(random_bundle(case, dtype="mixed_bfloat16")))
     bundle = random_bundle(case)
     feeds = fed(bundle, (6, 4, 0), 6)
-    assert_same(run(model, feeds), bundle._tag(feeds), feeds["token_ids"] > 0)
+    assert_same(run(model, feeds), bundle._decode(feeds)[:2], feeds["token_ids"] > 0)
 
 
 TAGS, TIME = 3, 5

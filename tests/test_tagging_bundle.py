@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.tagging.analysis import analyse, span_scores, spans
+from dense_lstm_zoo.tagging.analysis import analyse, schemes_of, span_scores
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
 from tests.bundle_harness import written_sizes
@@ -230,31 +230,16 @@ BIO = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 def test_spans_are_counted_as_seqeval_counts_them(sentences):
     seqeval = pytest.importorskip("seqeval.metrics")
     gold, predicted = ([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1))
-    scores = span_scores(gold, predicted)
+    scores, rows = span_scores(gold, predicted, schemes_of(BIO, gold))
     options = {"zero_division": 0}
     assert scores["precision"] == pytest.approx(seqeval.precision_score(gold, predicted, **options))
     assert scores["recall"] == pytest.approx(seqeval.recall_score(gold, predicted, **options))
     assert scores["f1"] == pytest.approx(seqeval.f1_score(gold, predicted, **options))
+    each = seqeval.f1_score(gold, predicted, average=None, **options)  # of labels that are in either, sorted
+    assert [row["f1"] for row in rows] == pytest.approx(each.tolist())
 
 
-def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
-    tags = ["I-NP", "I-NP", "B-NP", "I-VP", "O", "B-VP", "I-NP"]
-    assert list(spans(tags)) == [("NP", 0, 2), ("NP", 2, 3), ("VP", 3, 4), ("VP", 5, 6), ("NP", 6, 7)]
-    iobes = ["B-NP", "E-NP", "S-NP", "B-NP", "I-VP", "E-VP", "I-VP", "O", "E-NP"]
-    assert list(spans(iobes)) == [
-        ("NP", 0, 2),
-        ("NP", 2, 3),
-        ("NP", 3, 4),
-        ("VP", 4, 6),
-        ("VP", 6, 7),
-        ("NP", 8, 9),
-    ]
-    assert list(spans(["B-NP", "L-NP", "U-NP", "O", "B", "I", "B", "O"])) == [
-        ("NP", 0, 2),
-        ("NP", 2, 3),
-        ("", 4, 6),
-        ("", 6, 7),
-    ]
+def test_spans_are_scored_by_label_and_only_for_tags_that_mark_spans():
     sentence = TaggedSplit([["a", "b"]], [["S-X", "O"]])
     assert analyse(sentence, [["S-X", "O"]], ["B-X", "E-X", "O", "S-X"])[0]["f1"] == 1.0
     split = TaggedSplit([["a", "b", "c", "d"]], [["B-NP", "I-NP", "O", "B-VP"]])
@@ -267,6 +252,24 @@ def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
         "recall": 1.0,
         "f1": 0.8,
     }
+    assert analysis["spans"] == [
+        {"label": "NP", "precision": 1.0, "recall": 1.0, "f1": 1.0, "texts": 1},
+        {"label": "VP", "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "texts": 1},
+    ]
+    iob1, bilou = [["I-NP", "I-NP", "O", "I-VP"]], ["B-NP", "L-NP", "U-VP", "O"]  # each in its own scheme
+    other = analyse(TaggedSplit(split.tokens, iob1), [["B-NP", "L-NP", "O", "U-VP"]], bilou)[0]
+    assert (other["accuracy"], other["f1"]) == (0.25, 1.0)
+    scores, analysis = analyse(split, split.tags, ["B-NP", "I-NP", "L-NP", "E-NP", "O"])
+    assert "f1" not in scores
+    assert "spans" not in analysis
+    assert analysis["no_spans"].startswith("The tags mix schemes: no scheme has B, E, I, L together.")
+    scores, analysis = analyse(split, split.tags, ["B-NP", "LOC-I", "O"])
+    assert "not all written in one way" in analysis["no_spans"]
+    wrong = TaggedSplit([["a", "b"]], [["B-NP", "NP"]])
+    reason = analyse(wrong, [["B-NP", "O"]], ["B-NP", "I-NP", "O"])[1]["no_spans"]
+    assert reason.startswith("The right tags cannot be read as spans.")
+    assert "no_spans" not in analyse(TaggedSplit([["a"]], [["N"]]), [["N"]], ["N", "V"])[1]
+    scores, analysis = analyse(split, [["B-NP", "I-NP", "B-VP", "B-VP"]], ["B-NP", "I-NP", "B-VP", "O"])
     example = {"words": ["a", "b", "c", "d"], "position": 2, "is_cut": [False, False]}
     assert analysis["confusions"] == [{"right": "O", "predicted": "B-VP", "tokens": 1, "examples": [example]}]
     (row,) = (row for row in analysis["tags"] if row["label"] == "B-VP")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -55,7 +57,7 @@ class Plan:
     def new_names(self) -> list[str]:
         """The names of the columns or keys that a row gains."""
         is_table = self.form in ("csv", "parquet")
-        names = self.answers.columns(self.labels) if is_table else self.answers.keys
+        names = self.answers.columns(self.labels) if is_table else self.answers.keys_of(self.labels)
         return [f"{self.prefix}{name}" for name in names]
 
 
@@ -74,7 +76,7 @@ class LineSink:
             values = plan.answers.values(row, plan.labels)
             self._cells([*(cells[name] for name in plan.names), *map(_cell, values)])
         elif plan.form == "jsonl":
-            answer = {f"{plan.prefix}{key}": row[key] for key in plan.answers.keys}
+            answer = {f"{plan.prefix}{key}": row[key] for key in plan.answers.keys_of(plan.labels)}
             # A Parquet file may hold dates and the like.
             self._line(escape_json(json_files.to_line({**cells, **answer}, default=str)))
         else:
@@ -100,11 +102,9 @@ class ParquetSink:
 
         self._plan, self._rows = plan, list[dict[str, Any]]()
         schema = ipc.read_schema(pyarrow.py_buffer(plan.schema))
-        texts, numbers = pyarrow.string(), pyarrow.float64()
-        types: dict[Any, Any] = {str: texts, int: pyarrow.int64(), float: numbers}
-        types |= {list[str]: pyarrow.list_(texts), list[float]: pyarrow.list_(numbers)}
+        keys = plan.answers.keys_of(plan.labels)
         for name, new in zip(plan.answers.columns(plan.labels), plan.new_names, strict=True):
-            schema = schema.append(pyarrow.field(new, types[plan.answers.keys.get(name, float)]))
+            schema = schema.append(pyarrow.field(new, _arrow_type(keys.get(name, float))))
         self._table, self._schema = pyarrow.Table, schema
         self._writer = parquet.ParquetWriter(stream, schema)
 
@@ -124,6 +124,17 @@ class ParquetSink:
         if self._rows:
             self._writer.write_table(self._table.from_pylist(self._rows, schema=self._schema))
         self._rows = []
+
+
+def _arrow_type(kind: Any) -> Any:
+    """Return the Arrow type of a value: a string, a number, a list, or an object with the fields of a dataclass."""
+    import pyarrow
+
+    if typing.get_origin(kind) is list:
+        return pyarrow.list_(_arrow_type(*typing.get_args(kind)))
+    if dataclasses.is_dataclass(kind):
+        return pyarrow.struct([(name, _arrow_type(of)) for name, of in typing.get_type_hints(kind).items()])
+    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}[kind]
 
 
 def _cell(value: Any) -> str:

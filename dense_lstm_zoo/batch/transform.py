@@ -18,8 +18,8 @@ class Predict(beam.PTransform):
     """Adds a model's answer to each row of a collection.
 
     A classifier adds ``label``, ``probability`` and ``probabilities``. A tagger adds ``tokens``, ``tags`` and
-    ``probabilities``. A language model adds ``log_probability``, ``perplexity``, ``tokens`` and ``unknown_words``.
-    These are the names that ``dense-lstm-zoo predict --file`` writes.
+    ``probabilities``, and an export whose tags mark spans also ``spans``. A language model adds ``log_probability``,
+    ``perplexity``, ``tokens`` and ``unknown_words``. These are the names that ``dense-lstm-zoo predict --file`` writes.
 
     Args:
         model: An installed preset's name, or the folder of an export. See ``ZooModelHandler``.

@@ -35,6 +35,9 @@ RAW = argument(
 def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, ...]:
     """Return the arguments of a command that reads texts and writes what a model makes of them."""
     columns = "; columns: for taggers, one token per line, as in CoNLL or CoNLL-U" if "columns" in writable else ""
+    columns += (
+        "; spacy, brat: for taggers of spans, JSON lines of spaCy or brat's standoff" if "brat" in writable else ""
+    )
     return (
         BUNDLE,
         argument("texts", nargs="*", default=[], help="texts (default: --file, else standard input)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.answers import fields
+from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
 from dense_lstm_zoo_runtime.streams import for_reading
 
 
@@ -53,7 +55,7 @@ class Request:
 @command(
     "predict",
     "Label raw texts, or tag their tokens.",
-    *texts(records.TAGGER_FORMATS, (*writing.FORMATS, "columns")),
+    *texts(records.TAGGER_FORMATS, (*writing.FORMATS, "columns", *writing.SPAN_FORMATS)),
     argument(
         "--token-column",
         type=column,
@@ -93,6 +95,8 @@ def _answer(command: str, request: Request) -> None:
         texts = open_source(request, config, input_form, stack)
         once = few_texts.are_few(request.texts)
         model = load(request.folder, once=once)
+        if form in writing.SPAN_FORMATS:
+            _check_spans(form, model.labels)
         if once:
             stack.enter_context(few_texts.eagerly())
         screen = sys.stdout if request.raw else for_reading(sys.stdout)
@@ -107,6 +111,17 @@ def _answer(command: str, request: Request) -> None:
         unknown = _UnknownTexts(getattr(model, f"{command}_stream"))
         writing.write(target, options, texts, unknown.answers, _shapes(task, model.labels))
     unknown.warn()
+
+
+def _check_spans(form: str, labels: Sequence[str]) -> None:
+    """Raise ``ValueError`` for tags that mark no spans, or mark some with a label that the format cannot hold."""
+    try:
+        scheme = scheme_of(labels)
+    except SchemeError as error:
+        raise ValueError(f"--format {form} writes spans. {error}") from None
+    names = (scheme.part(label)[1] for label in labels)
+    if form == "brat" and (odd := next((name for name in names if re.search(r"\s", name)), None)):
+        raise ValueError(f"--format brat cannot hold the label {odd!r:.80}, which has white space. Use --format jsonl.")
 
 
 class _UnknownTexts:
@@ -209,7 +224,11 @@ def formats(request: Request, task: Task) -> tuple[str, str]:
         form = default if request.output is None else format_of(request.output, writable, "--format", otherwise=default)
     is_text = request.file is not None and ENDINGS.get(ending(request.file)) == "text"
     is_open = input_form == "text" and request.input_form is None and not request.texts and not is_text
-    if is_tagger and form != "text" and is_open:
+    if form == "brat" and input_form != "text":
+        raise ValueError(
+            f"--format brat gives places in a file of one text per line; the input is {input_form}. Use --format spacy."
+        )
+    if is_tagger and form not in ("text", *writing.SPAN_FORMATS) and is_open:
         raise ValueError(
             f"{request.name} could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}."

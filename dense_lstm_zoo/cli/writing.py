@@ -14,7 +14,8 @@ from dense_lstm_zoo.data.records import Record, Source
 from dense_lstm_zoo.storage import json_files
 
 FORMATS = ("text", "csv", "jsonl", "json")
-TAGGER_FORMATS = ("text", "columns", "jsonl", "json")
+SPAN_FORMATS = ("spacy", "brat")
+TAGGER_FORMATS = ("text", "columns", "jsonl", "json", *SPAN_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Options:
     """The form of the output.
 
     Args:
-        form: One of ``FORMATS`` or ``TAGGER_FORMATS``.
+        form: One of ``FORMATS`` or ``TAGGER_FORMATS``, of which ``SPAN_FORMATS`` hold spans alone.
         prefix: The beginning of new columns' names. None means no prefix, or "predicted_" if the input has such
             columns already.
         raw: Whether to leave formulas in csv and control characters in text unescaped.
@@ -72,6 +73,8 @@ def write(target: IO[str], options: Options, source: Source, predict: Callable[.
         "jsonl": _write_json_lines,
         "json": _write_json,
         "columns": _write_columns,
+        "spacy": _write_spacy,
+        "brat": _write_brat,
     }
     writers[options.form](target, options, source, pairs, shapes)
 
@@ -153,6 +156,19 @@ def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pa
         else:
             continue  # CoNLL-U has no empty sentences
         target.write("".join(f"{row}\n" for row in [*rows, ""]))
+
+
+def _write_spacy(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    for _, sentence in pairs:
+        target.write(f"{escape_json(json_files.to_line(sentence.to_spacy()))}\n")
+
+
+def _write_brat(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    """Write the spans of all texts, with their places in the file that has one text per line."""
+    number, offset = 1, 0
+    for record, sentence in pairs:
+        target.write(sentence.to_brat(number, offset))
+        number, offset = number + len(sentence.spans), offset + len(sentence.text) + record.line_end
 
 
 def _new_names(

@@ -34,6 +34,7 @@ class Record:
         names: The names of the row's cells.
         cells: The row's cells, the text among them.
         lines: For a file in columns, each line unchanged with its token, or None if it has none.
+        line_end: The number of characters that end its line, for a file of one text per line.
     """
 
     text: str | list[str]
@@ -41,6 +42,7 @@ class Record:
     names: list[str] = field(default_factory=lambda: ["text"])
     cells: list[object] = field(default_factory=list)
     lines: list[tuple[str, str | None]] | None = None
+    line_end: int = 1
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,18 @@ def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
     if form == "text":
-        return from_texts(line.rstrip("\r\n") for line in lines)
+        return Source(_text_lines(lines), ["text"])
     if form in ("csv", "tsv"):
         return _table(lines, name, options)
     if form == "jsonl":
         return Source(_json_lines(lines, name, options), [options.text_column or "text"])
     return Source(_sentences(lines, name, options), ["text"])
+
+
+def _text_lines(lines: Iterable[str]) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=1):
+        text = line.rstrip("\r\n")
+        yield Record(text, f"text {number}", cells=[text], line_end=len(line) - len(text))
 
 
 def _while_unchanged(

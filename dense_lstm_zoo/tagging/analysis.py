@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from dense_lstm_zoo.tagging.corpus import RARE, TaggedSplit, is_right
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, is_right
+from dense_lstm_zoo_runtime.schemes import Scheme, SchemeError, scheme_of
 
 _EXAMPLES = 3  # of each confusion
 _AROUND = 6  # words before and after it
-_PREFIX = re.compile("[BIESLU](?:-|$)")  # S and U are spans of one token, E and L ends of longer ones
 
 
 def analyse(
@@ -22,8 +21,8 @@ def analyse(
     Args:
         split: The tokens and the right tags.
         predicted: A tag for each token.
-        labels: The tags that the model knows. Spans are scored if all of them, but for ``RARE``, are BIO, IOBES or
-            BILOU tags, with types or without.
+        labels: The tags that the model knows. Spans are scored, also by label, if these and the right tags mark some in
+            a scheme. Where they look so, but the scheme cannot be told, the analysis has the reason as ``no_spans``.
 
     Example:
         >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]])
@@ -37,27 +36,35 @@ def analyse(
     ]
     right = sum(is_right(*pair) for pair in pairs)
     scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
-    if marks_spans(labels):
-        scores |= span_scores(split.tags, predicted)
+    spans: dict[str, Any] = {}
+    try:
+        span_values, spans["spans"] = span_scores(split.tags, predicted, schemes_of(labels, split.tags))
+        scores |= span_values
+    except SchemeError as error:
+        spans = {"no_spans": str(error)} if error.is_doubtful else {}
     golds, finds = Counter(gold for gold, _ in pairs), Counter(tag_predicted for _, tag_predicted in pairs)
     hits = Counter(gold for gold, tag_predicted in pairs if is_right(gold, tag_predicted))
-    tags = [
-        {
-            "label": tag,
-            "precision": hits[tag] / finds[tag] if finds[tag] else None,
-            "recall": hits[tag] / golds[tag] if golds[tag] else None,
-            "f1": 2 * hits[tag] / (finds[tag] + golds[tag]) if finds[tag] + golds[tag] else None,
-            "texts": golds[tag],
-        }
-        for tag in sorted({*golds, *finds})
-    ]
     confusions = Counter(pair for pair in pairs if not is_right(*pair)).most_common(20)
     examples = _examples(split, predicted, {pair for pair, _ in confusions})
     frequent = [
         {"right": gold, "predicted": tag_predicted, "tokens": n, "examples": examples[gold, tag_predicted]}
         for (gold, tag_predicted), n in confusions
     ]
-    return scores, {**scores, "tags": tags, "confusions": frequent}
+    return scores, {**scores, **spans, "tags": by_label(golds, finds, hits), "confusions": frequent}
+
+
+def by_label(golds: Counter[str], finds: Counter[str], hits: Counter[str]) -> list[dict[str, Any]]:
+    """Return precision, recall and F1 of each label from how often it is right, predicted, and both."""
+    return [
+        {
+            "label": label,
+            "precision": hits[label] / finds[label] if finds[label] else None,
+            "recall": hits[label] / golds[label] if golds[label] else None,
+            "f1": 2 * hits[label] / (finds[label] + golds[label]) if finds[label] + golds[label] else None,
+            "texts": golds[label],
+        }
+        for label in sorted({*golds, *finds})
+    ]
 
 
 def _examples(
@@ -95,44 +102,53 @@ def errors(split: TaggedSplit, predicted: Sequence[Sequence[str]]) -> tuple[list
     return names, rows
 
 
-def marks_spans(labels: Sequence[str]) -> bool:
-    """Return whether all tags, but for ``RARE``, are BIO, IOBES or BILOU tags, with types or without."""
-    return all(label in ("O", RARE) or _PREFIX.match(label) for label in labels)
+def schemes_of(labels: Collection[str], gold: Sequence[Sequence[str]]) -> tuple[Scheme, Scheme]:
+    """Return the scheme of the right tags, which may be another one, and that of a model's tags.
+
+    Raises:
+        SchemeError: Tags that do not mark spans, or of which it cannot be told.
+    """
+    own = scheme_of(labels)
+    names = {tag for tags in gold for tag in tags}
+    try:
+        both = scheme_of({*labels, *names})
+    except SchemeError:
+        try:
+            return scheme_of(names), own
+        except SchemeError as error:
+            raise SchemeError(f"The right tags cannot be read as spans. {error}", is_doubtful=True) from None
+    return both, both
 
 
-def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+def span_scores(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], schemes: tuple[Scheme, Scheme]
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
     """Return precision, recall and F1 of spans, as conlleval counts them (Tjong Kim Sang & Buchholz 2000).
 
-    A span is right if its type, start and end are right. I- after another type or O starts a span, like B-.
+    A span is right if its label, start and end are right. I- after another label or O starts a span, like B-.
+
+    Args:
+        gold: The right tags.
+        predicted: A tag for each token.
+        schemes: The schemes of both, as ``schemes_of`` returns them.
+
+    Returns:
+        The scores of all spans, and a row for each label.
 
     Example:
-        >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]])
+        >>> bio = scheme_of(["B-NP", "I-NP", "B-VP", "O"])
+        >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]], (bio, bio))[0]
         {'precision': 1.0, 'recall': 0.5, 'f1': 0.6666666666666666}
     """
-    right = num_predicted = num_gold = 0
+    rights, predictions, hits = Counter[str](), Counter[str](), Counter[str]()
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        ours, theirs = set(spans(predicted_tags)), set(spans(gold_tags))
-        right, num_predicted, num_gold = right + len(ours & theirs), num_predicted + len(ours), num_gold + len(theirs)
-    precision, recall = right / max(num_predicted, 1), right / max(num_gold, 1)
+        theirs, ours = (
+            set(scheme.spans(tags)) for scheme, tags in zip(schemes, (gold_tags, predicted_tags), strict=True)
+        )
+        for counter, spans in ((rights, theirs), (predictions, ours), (hits, ours & theirs)):
+            counter.update(label for label, _, _ in spans)
+    rows = by_label(rights, predictions, hits)
+    right = hits.total()
+    precision, recall = right / max(predictions.total(), 1), right / max(rights.total(), 1)
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-    return {"precision": precision, "recall": recall, "f1": f1}
-
-
-def spans(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the type, the start and the end (exclusive) of each span of BIO, IOBES or BILOU tags.
-
-    Example:
-        >>> list(spans(["B-NP", "I-NP", "B-NP", "O", "I-VP"]))
-        [('NP', 0, 2), ('NP', 2, 3), ('VP', 4, 5)]
-        >>> list(spans(["B-NP", "E-NP", "S-NP", "O", "B", "L"]))
-        [('NP', 0, 2), ('NP', 2, 3), ('', 4, 6)]
-    """
-    start, kind, ended = 0, None, False  # the type of the span that is open, and whether its last token has come
-    for i, tag in enumerate([*tags, "O"]):
-        prefix, _, name = tag.partition("-") if _PREFIX.match(tag) else ("O", "", "")
-        if kind is not None and (ended or prefix in "BSUO" or name != kind):
-            yield kind, start, i
-            kind = None
-        if kind is None and prefix != "O":
-            start, kind = i, name
-        ended = prefix in "ELSU"
+    return {"precision": precision, "recall": recall, "f1": f1}, rows

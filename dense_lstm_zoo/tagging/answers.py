@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dense_lstm_zoo.tasks.answers import AnswerForm, strings
-from dense_lstm_zoo_runtime.answers import TaggedSentence
+from dense_lstm_zoo_runtime.answers import Span, TaggedSentence
+from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
+
+_NO_SPANS = "A SavedModel does not say which tags it has, so its answers have no spans. Use an ONNX export or a bundle."
 
 
 def _line(answer: Mapping[str, Any], text: str) -> list[str]:
@@ -17,8 +20,17 @@ def _of_outputs(texts: Sequence[str], outputs: Mapping[str, Any]) -> list[Tagged
     sentences = []
     for row, length in enumerate(outputs["row_lengths"].tolist()):
         tokens, tags = (strings(outputs[name][row][:length]) for name in ("tokens", "tags"))
-        sentences.append(TaggedSentence(tokens, tags, outputs["probabilities"][row][:length].tolist()))
+        probabilities = outputs["probabilities"][row][:length].tolist()
+        sentences.append(TaggedSentence(tokens, tags, probabilities, texts[row], no_spans=_NO_SPANS))
     return sentences
+
+
+def _spans_of(labels: Sequence[str]) -> dict[str, Any]:
+    try:
+        scheme_of(labels)
+    except SchemeError:
+        return {}
+    return {"spans": list[Span]}
 
 
 ANSWERS = AnswerForm(
@@ -27,4 +39,5 @@ ANSWERS = AnswerForm(
     shared=frozenset({"tokens"}),
     output="tags",
     of_outputs=_of_outputs,
+    more_keys=_spans_of,
 )

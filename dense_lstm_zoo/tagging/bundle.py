@@ -20,6 +20,7 @@ from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import TaggedSentence
+from dense_lstm_zoo_runtime.spans import SpanReader
 
 if TYPE_CHECKING:
     import keras
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _CHUNK = 1024  # sentences held at a time by predict_stream
+_TAGS, _OWN, _ALL, _SCORES = range(4)  # what ``decoding.decode`` returns
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +74,19 @@ class TaggingBundle(Bundle):
         return self.vocabulary.tokens_to_ids()
 
     @functools.cached_property
-    def _tag(self) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
-        """A graph for any shape from ids to tags and their probabilities, each (batch, time)."""
-        from dense_lstm_zoo.tagging.decoding import tag
+    def _decode(self) -> Callable[..., tuple[tf.Tensor, ...]]:
+        """A graph for any shape from ids to what ``decoding.decode`` returns."""
+        from dense_lstm_zoo.tagging.decoding import decode
 
         crf = getattr(self.model, "crf", None)
-        return graph(lambda ids: tag(self.network, crf, ids), [self.tokens_to_ids.signature])
+        return graph(lambda ids: decode(self.network, crf, ids), [self.tokens_to_ids.signature])
+
+    @property
+    def _spans(self) -> SpanReader:
+        """Makes answers of tags, with spans. It is made anew at each call, as weights may have changed."""
+        crf = getattr(self.model, "crf", None)
+        weights = None if crf is None else [w.numpy() for w in (crf.transitions, crf.start, crf.end)]
+        return SpanReader(self.labels, weights)
 
     @property
     def _weights(self) -> keras.Model:
@@ -99,6 +108,9 @@ class TaggingBundle(Bundle):
             sentences: Raw strings, which are split into tokens as in the Penn Treebank, or lists of tokens, which are
                 used unchanged.
 
+        Returns:
+            ``TaggedSentence`` objects. Where the tags mark spans, such as names, ``spans`` holds them.
+
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
                 string nor list of strings, such as None. The message gives its position.
@@ -107,12 +119,31 @@ class TaggingBundle(Bundle):
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come, in constant memory: one ``TaggedSentence`` each, in order."""
-        offset = 0
+        reader, offset = self._spans, 0
         for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
             tokens = self._tokens(chunk, offset)
             offset += len(chunk)
-            for words, (tags, shares) in zip(tokens, self._tags(tokens), strict=True):
-                yield TaggedSentence(words, [self.labels[i] for i in tags], shares.tolist())
+            answers = self._run(tokens, (_TAGS, _OWN, _SCORES) if reader.needs_scores else (_TAGS, _OWN))
+            for sentence, words, (tags, shares, *scores) in zip(chunk, tokens, answers, strict=True):
+                text = sentence.decode("utf-8", "replace") if isinstance(sentence, bytes) else sentence
+                yield reader.answer(text, words, [self.labels[i] for i in tags], shares.tolist(), *scores)
+
+    def probabilities(self, sentences: Iterable[str | Sequence[str]]) -> list[np.ndarray]:
+        """Return the probability of every tag at every token: for each sentence float32 (tokens, tags).
+
+        The tags are in the order of ``labels``. With a conditional random field, a tag's probability is its marginal:
+        the sum over all sequences of tags that have it there.
+
+        Args:
+            sentences: As for ``predict``.
+
+        Raises:
+            TypeError: As for ``predict``.
+        """
+        rows: list[np.ndarray] = []
+        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
+            rows.extend(shares for (shares,) in self._run(self._tokens(chunk, len(rows)), (_ALL,)))
+        return rows
 
     def _tokens(self, sentences: list[Any], offset: int = 0) -> list[list[str]]:
         raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
@@ -139,15 +170,15 @@ class TaggingBundle(Bundle):
 
         return encode(self.tokens_to_ids, sentences)
 
-    def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the index of each token's tag, and its probability."""
+    def _run(self, sentences: list[list[str]], outputs: Sequence[int]) -> list[tuple[np.ndarray, ...]]:
+        """Return some of what ``decoding.decode`` returns, for the tokens of each sentence."""
         from dense_lstm_zoo.data.batching import run_batches
 
         answers: list[Any] = [None] * len(sentences)
-        for indices, (tags, shares) in run_batches(self._tag, self.encode(sentences)):
-            for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
-                n = len(sentences[i])
-                answers[i] = row_tags[:n], row_shares[:n]
+        for indices, values in run_batches(self._decode, self.encode(sentences)):
+            arrays = [values[output].numpy() for output in outputs]
+            for row, i in enumerate(indices):
+                answers[i] = tuple(array[row, : len(sentences[i])].copy() for array in arrays)  # not views of the batch
         return answers
 
     def embed_tokens(self, sentences: Iterable[str | Sequence[str]]) -> list[tuple[list[str], np.ndarray]]:
@@ -211,7 +242,8 @@ class TaggingBundle(Bundle):
 
         Returns:
             ``accuracy`` per token, ``texts`` (sentences) and ``tokens``. For tags that mark spans (B-NP, I-NP, O) also
-            ``f1``, ``precision`` and ``recall`` of spans. A tag that the model does not know always counts as wrong.
+            ``f1``, ``precision`` and ``recall`` of spans; a warning says if it cannot be told how they mark them. A tag
+            that the model does not know always counts as wrong.
 
         Raises:
             ValueError: No sentences.
@@ -229,6 +261,8 @@ class TaggingBundle(Bundle):
             raise ValueError("evaluate needs at least one sentence; received none.")
         tags = self.tags_of(split)
         scores, analysis = analyses.analyse(split, tags, self.labels)
+        if "no_spans" in analysis:
+            warnings.warn(f"Spans are not scored. {analysis['no_spans']}", stacklevel=3)
         if errors:
             analysis["errors"] = analyses.errors(split, tags)
         return scores, analysis
@@ -236,7 +270,7 @@ class TaggingBundle(Bundle):
     def tags_of(self, split: TaggedSplit) -> list[list[str]]:
         """Return the predicted tags of tagged sentences. A warning names tags that the model does not know."""
         self._warn_of_unknown(split)
-        return [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
+        return [[self.labels[i] for i in tags] for (tags,) in self._run(split.tokens, (_TAGS,))]
 
     def _warn_of_unknown(self, split: TaggedSplit) -> None:
         """Warn of tags that the model never predicts, which count as wrong."""

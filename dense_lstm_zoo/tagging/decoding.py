@@ -7,6 +7,15 @@ from typing import Any
 
 def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
     """Return the tags (batch, time), int32, and their probabilities, float32, as graph code."""
+    tags, own, _, _ = decode(network, crf, ids)
+    return tags, own
+
+
+def decode(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """Return tags, their probabilities, those of all tags and the scores of all tags, as graph code.
+
+    The first two are (batch, time), the others (batch, time, tags).
+    """
     import tensorflow as tf
 
     logits = network(ids, training=False)
@@ -16,4 +25,4 @@ def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
     else:
         lengths = tf.reduce_sum(tf.cast(ids["token_ids"] != 0, tf.int32), axis=1)
         shares, tags = crf.marginals(logits, lengths), tf.maximum(crf(logits, lengths=lengths), 0)
-    return tags, tf.gather(shares, tags, axis=2, batch_dims=2)
+    return tags, tf.gather(shares, tags, axis=2, batch_dims=2), shares, logits

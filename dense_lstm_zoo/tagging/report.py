@@ -27,7 +27,7 @@ def score_line(scores: Mapping[str, Any]) -> str:
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
-    """Return the report in Markdown: scores by tag, and the most frequent confusions."""
+    """Return the report in Markdown: scores by span and by tag, and the most frequent confusions."""
     confusions = [cells for row in evaluation["confusions"] for cells in _confusion(row)]
     f1 = f", span F1 {percent(evaluation['f1'])} %" if "f1" in evaluation else ""
     return f"""# {escape(title)}: {escape(evaluation["split"], 80)} sentences
@@ -38,10 +38,18 @@ Accuracy {percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens{
 
 {table(["tokens", "right", "predicted", "in a sentence"], confusions) if confusions else "None."}
 
-## By tag
+{_spans(evaluation)}## By tag
 
 {by_class(evaluation["tags"], "tokens")}
 """
+
+
+def _spans(evaluation: Mapping[str, Any]) -> str:
+    """Return the scores of spans by label, or the reason for which there are none, or nothing for other tags."""
+    if reason := evaluation.get("no_spans"):
+        return f"## Spans\n\nNot scored. {escape(reason)}\n\n"
+    rows = evaluation.get("spans")  # none in older analyses
+    return f"## By span\n\n{by_class(rows, 'spans')}\n\n" if rows else ""
 
 
 def _confusion(row: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data.token_sizes import AFFIX, MAX_CHARS
 from dense_lstm_zoo.exports.onnx import crf, folder, trace
+from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph
 from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 from dense_lstm_zoo.exports.onnx.words import word_inputs
@@ -34,6 +35,8 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
         - ``tags``: The likeliest tags, int32. With a CRF, those of the likeliest sequence.
         - ``probabilities``: The probability of each of them, float32.
         - ``logits``, (batch, time, tags): The scores of all tags.
+        - ``transitions`` (tags, tags), ``start`` and ``end`` (tags,), float32: The weights of the CRF, if there is one.
+          The probability of a span is computed with them.
 
     Args:
         bundle: A tagger.
@@ -52,5 +55,9 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
     graph.output(first_rows(graph, tags, rows), "tags", "int32", ("batch", "time"))
     graph.output(first_rows(graph, shares, rows), "probabilities", "float32", ("batch", "time"))
     graph.output(first_rows(graph, logits, rows), "logits", "float32", ("batch", "time", len(bundle.labels)))
+    if field is not None:
+        for name in ("transitions", "start", "end"):
+            values = numbers(getattr(field, name))
+            graph.output(graph.constant(values), name, "float32", values.shape)
     graph.prune()
     return {"model.onnx": graph}

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dense_lstm_zoo_runtime import answers
+
 
 @dataclass(frozen=True)
 class AnswerForm:
@@ -19,6 +21,7 @@ class AnswerForm:
         of_outputs: Returns the answers to texts that the outputs of such a signature hold, as arrays. It is None for a
             task whose SavedModels answer with numbers alone.
         shared: Keys that the input may already have, with the same value.
+        more_keys: Returns keys that only the answers of some models have, from the model's labels.
 
     Example:
         >>> from dense_lstm_zoo import tasks
@@ -35,18 +38,23 @@ class AnswerForm:
     by_label: str | None = None
     of_outputs: Callable[[Sequence[str], Mapping[str, Any]], list[Any]] | None = None
     shared: frozenset[str] = frozenset()
+    more_keys: Callable[[Sequence[str]], Mapping[str, Any]] = lambda labels: {}
+
+    def keys_of(self, labels: Sequence[str]) -> dict[str, Any]:
+        """Return the keys of a model's answers, with the type of each value."""
+        return {**self.keys, **self.more_keys(labels)}
 
     def columns(self, labels: Sequence[str]) -> list[str]:
         """Return the names of the columns of a table."""
         names: list[str] = []
-        for key in self.keys:
+        for key in self.keys_of(labels):
             names += [f"p_{label}" for label in labels] if key == self.by_label else [key]
         return names
 
     def values(self, fields: Mapping[str, Any], labels: Sequence[str]) -> list[Any]:
         """Return the values of those columns, from an answer's ``fields``."""
         values: list[Any] = []
-        for key in self.keys:
+        for key in self.keys_of(labels):
             values += [fields[key][label] for label in labels] if key == self.by_label else [fields[key]]
         return values
 
@@ -59,7 +67,7 @@ def fields(answer: Any) -> dict[str, Any]:
         >>> fields(Prediction("fine", "yes", 0.75, {"no": 0.25, "yes": 0.75}))
         {'label': 'yes', 'probability': 0.75, 'probabilities': {'no': 0.25, 'yes': 0.75}}
     """
-    return {name: value for name, value in vars(answer).items() if name not in ("text", "known_words")}
+    return {name: value for name, value in answers.fields(answer).items() if name != "known_words"}
 
 
 def strings(values: Any) -> list[str]:

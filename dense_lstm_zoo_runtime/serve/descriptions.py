@@ -48,6 +48,20 @@ _TEXT = {"type": "string"}
 _TOKENS = {"type": "array", "items": _TEXT}
 _NUMBER = {"type": "number"}
 _NUMBERS = {"type": "array", "items": _NUMBER}
+_INTEGER = {"type": "integer"}
+_SPAN = {
+    "title": "Span",
+    "type": "object",
+    "properties": {
+        "label": _TEXT,
+        "text": _TEXT,
+        "start": _INTEGER,
+        "end": _INTEGER,
+        "confidence": _NUMBER,
+        "first_token": _INTEGER,
+        "end_token": _INTEGER,
+    },
+}
 _CLASS = {
     "label": _TEXT,
     "probability": _NUMBER,
@@ -63,7 +77,16 @@ _PREDICTION: dict[str, Any] = {
         {
             "title": "Tags",
             "type": "object",
-            "properties": {"tokens": _TOKENS, "tags": _TOKENS, "probabilities": _NUMBERS},
+            "properties": {
+                "tokens": _TOKENS,
+                "tags": _TOKENS,
+                "probabilities": _NUMBERS,
+                "spans": {
+                    "type": "array",
+                    "items": _SPAN,
+                    "description": "Of a tagger whose tags mark spans. Characters are those of Unicode, from 0.",
+                },
+            },
         },
         {
             "title": "Score",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic_core import to_json
+
+from dense_lstm_zoo_runtime.answers import fields
 
 
 class Predicts(Protocol):
@@ -96,5 +97,4 @@ def warm(model: Model) -> Model:
 
 def _answer(answer: Any) -> bytes:
     """Return an answer as JSON. The text is left out, since the client has it, and infinity becomes null."""
-    fields = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "text"}
-    return to_json(fields, inf_nan_mode="null", fallback=float)
+    return to_json(fields(answer), inf_nan_mode="null", fallback=float)
