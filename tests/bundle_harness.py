@@ -51,6 +51,16 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
     return new_bundle
 
 
+SPAN_TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+
+
+def span_tagger(*, crf: bool = True, seed: int = 3) -> Bundle:
+    """A tagger with random weights, whose tags mark spans."""
+    tagger = with_random_weights(bundle("bilstm_tagger", crf=crf, num_tags=len(SPAN_TAGS)), seed)
+    tagger.labels = list(SPAN_TAGS)
+    return tagger
+
+
 def with_random_weights(bundle: Bundle, seed: int = 3, scale: float = 0.4) -> Bundle:
     """Return the bundle with weights that are large enough for anything to show."""
     rng = np.random.default_rng(seed)

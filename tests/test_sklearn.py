@@ -212,7 +212,7 @@ def test_a_label_outside_the_classes_is_refused_by_score(classifier):
 
 
 def test_what_needs_a_fit_says_so():
-    for model, call in ((TextClassifier(), "predict predict_proba"), (SequenceTagger(), "predict")):
+    for model, call in ((TextClassifier(), "predict predict_proba"), (SequenceTagger(), "predict predict_proba")):
         for name in call.split():
             with pytest.raises(NotFittedError, match="not fitted yet"):
                 getattr(model, name)(["good"])
@@ -314,6 +314,10 @@ def test_a_tagger_answers_as_its_bundle(tagger):
     sentences = [*TOKENS[:2], [], ["Birds"]]
     assert tagger.predict(sentences) == [answer.tags for answer in tagger.bundle_.predict(sentences)]
     assert [len(tags) for tags in tagger.predict(sentences)] == [3, 2, 0, 1]
+    shares = tagger.predict_proba(sentences)
+    assert [row.shape for row in shares] == [(len(tokens), 3) for tokens in sentences]
+    assert [tagger.classes_[row.argmax(axis=1)].tolist() for row in shares] == tagger.predict(sentences)
+    np.testing.assert_allclose(np.concatenate(shares).sum(axis=1), 1, rtol=1e-5)
     assert tagger.classes_.tolist() == ["N", "P", "V"]
     right = [
         a == b for tags, gold in zip(tagger.predict(TOKENS), TAGS, strict=True) for a, b in zip(tags, gold, strict=True)

@@ -24,6 +24,7 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabular
 from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.class_weights import in_config
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ class ClassificationJob(WordVectorJob):
     def _used_options(self) -> dict[str, Any]:
         """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
-        if isinstance(weights, Mapping):
-            weights = {str(name): weight for name, weight in weights.items()}
-        options = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
+        options = {"class_weights": in_config(weights), "monitor": monitor, "calibrate": self.options.calibrate or None}
         for name in ("max_batch_tokens", "head", "effort"):
             options[name] = getattr(self.options, name)
         return {name: value for name, value in options.items() if value is not None}

@@ -8,10 +8,10 @@ from typing import Any
 import keras
 import numpy as np
 
-from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.calibration import calibrated_loss
 from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.training.class_weights import weights_of
 
 
 def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> dict[int, float] | None:
@@ -26,15 +26,8 @@ def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> d
     if option is None:
         return None
     names = corpus.label_names
-    if isinstance(option, str):  # "balanced"
-        counts = np.bincount(corpus.train.labels, minlength=len(names))
-        total, present = counts.sum(), (counts > 0).sum()
-        return {i: float(total / (present * count)) if count else 1.0 for i, count in enumerate(counts)}
-    weights = {str(name): float(weight) for name, weight in option.items()}
-    for name in weights:
-        if name not in names:
-            raise checks.unknown_name("label in class_weights:", name, names)
-    return {i: weights.get(name, 1.0) for i, name in enumerate(names)}
+    counts = np.bincount(corpus.train.labels, minlength=len(names)).tolist()
+    return weights_of(option, names, counts, "label")
 
 
 class DevLoss(keras.callbacks.Callback):

@@ -5,7 +5,7 @@ from typing import Any
 from dense_lstm_zoo.classification.answers import ANSWERS
 from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.tasks import Effort, Task
-from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
+from dense_lstm_zoo.tasks.options import BATCHES, CLASS_WEIGHTS, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
 
@@ -33,14 +33,7 @@ TASK = Task(
             otherwise="never",
             metavar="N",
         ),
-        Option(
-            "class_weights",
-            dict,
-            '"balanced", or a weight per label in the training loss, such as {"rare": 3}; others have 1',
-            otherwise="every text counts the same",
-            choices=("balanced",),
-            metavar="WEIGHTS",
-        ),
+        CLASS_WEIGHTS,
         Option(
             "monitor",
             str,

@@ -149,7 +149,7 @@ class SequenceTagger(ZooEstimator):
 
     Attributes:
         classes_: The tags that the model predicts, sorted.
-        bundle_: The trained model. ``bundle_.predict`` also returns the probability of each tag.
+        bundle_: The trained model. ``bundle_.predict`` also returns spans, where the tags mark some.
 
     Raises:
         ValueError: A name that is no option, with near matches. Values are checked by ``fit``.
@@ -212,6 +212,15 @@ class SequenceTagger(ZooEstimator):
             TypeError: As for ``fit``.
         """
         return [sentence.tags for sentence in self._trained().predict(token_lists("X", X))]
+
+    def predict_proba(self, X: Any) -> list[np.ndarray]:
+        """Return the probabilities of all tags (tokens, classes) of each sentence, in the order of ``classes_``.
+
+        With a conditional random field (``crf=True``), ``predict`` returns the likeliest sequence of tags, in which a
+        tag need not be the likeliest one of its token. Takes and raises as ``predict``.
+        """
+        probabilities: list[np.ndarray] = self._trained().probabilities(token_lists("X", X))
+        return probabilities
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy per token. Takes sentences and tags as ``fit``, and raises the same errors.

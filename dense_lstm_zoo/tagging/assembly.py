@@ -16,7 +16,8 @@ class SentenceLoss(keras.losses.Loss):
     """Cross-entropy on logits, averaged over the tokens of each sentence, then over sentences.
 
     Tags of -1 are padding. Tags of -2 are unknown to the model. Neither counts. A sentence with no other tags counts
-    as 0.
+    as 0. ``sample_weight`` may hold a weight for each token, (batch, time), by which its loss is multiplied. The number
+    of tokens that a sentence's loss is divided by stays the same, as with the class weights of Keras.
 
     Args:
         sum_gradients: Whether the gradient is the sum over the batch's sentences instead of the mean. An SGD step is
@@ -36,19 +37,27 @@ class SentenceLoss(keras.losses.Loss):
         super().__init__(**kwargs)
         self.sum_gradients = sum_gradients
 
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Return the mean loss. Weights of tokens go to ``call``: Keras itself weighs whole sentences only."""
+        if sample_weight is not None and len(sample_weight.shape) == 2:
+            return super().__call__((y_true, sample_weight), y_pred)
+        return super().__call__(y_true, y_pred, sample_weight)
+
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return the loss of each sentence: (batch,).
 
         Args:
-            y_true: Tags (batch, time).
+            y_true: Tags (batch, time), or these and a weight for each token.
             y_pred: Logits (batch, time, tags), or, for a CRF, log p of each sentence's tags, (batch,).
         """
+        y_true, weights = y_true if isinstance(y_true, tuple) else (y_true, None)
         tags = ops.cast(y_true, "int32")
         is_known = tags >= 0
         if len(y_pred.shape) == 1:
             total = -y_pred
         else:
             losses = ops.sparse_categorical_crossentropy(ops.where(is_known, tags, 0), y_pred, from_logits=True)
+            losses = losses if weights is None else losses * ops.cast(weights, losses.dtype)
             total = ops.sum(ops.where(is_known, losses, 0.0), axis=1)
         losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(is_known, "int32"), axis=1), 1), total.dtype)
         if not self.sum_gradients:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,31 @@ def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> li
 
 
 class TaggedExamples:
-    """The ids and tags of a split's sentences. A tag that is not in ``ids`` is unknown, -2."""
+    """The ids and tags of a split's sentences. A tag that is not in ``ids`` is unknown, -2.
 
-    def __init__(self, tokens_to_ids: TokensToIds, split: TaggedSplit, ids: dict[str, int]) -> None:
+    Args:
+        tokens_to_ids: The layer that makes ids.
+        split: The sentences.
+        ids: The index of each tag.
+        weights: The weight of each index in the loss, or None if all tokens count the same.
+    """
+
+    def __init__(
+        self,
+        tokens_to_ids: TokensToIds,
+        split: TaggedSplit,
+        ids: dict[str, int],
+        weights: Mapping[int, float] | None = None,
+    ) -> None:
         self.rows = encode(tokens_to_ids, split.tokens)
         self.tags = [np.array([ids.get(tag, -2) for tag in tags], np.int32) for tags in split.tags]
         self.lengths = [len(tags) for tags in self.tags]
+        # The last two are for padding and unknown tags, -1 and -2, which no loss counts.
+        self._weights = (
+            None if weights is None else np.array([*(weights[i] for i in range(len(ids))), 1, 1], np.float32)
+        )
 
-    def collate(self, indices: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return a batch: padded ids, and tags padded with -1."""
-        return pad([self.rows[i] for i in indices]), pad([self.tags[i] for i in indices], value=-1)
+    def collate(self, indices: np.ndarray) -> tuple[Any, ...]:
+        """Return a batch: padded ids, tags padded with -1, and if tags have weights, those of the tokens."""
+        ids, tags = pad([self.rows[i] for i in indices]), pad([self.tags[i] for i in indices], value=-1)
+        return (ids, tags) if self._weights is None else (ids, tags, self._weights[tags])

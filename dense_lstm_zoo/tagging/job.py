@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +20,7 @@ from dense_lstm_zoo.tagging.vocabulary import (
     carry_tagging_vocabulary,
 )
 from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.class_weights import check_loss, in_config, weights_of
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class TaggingJob(WordVectorJob):
                 "min_tag_count (--min-tag-count)."
             )
         self.source = source
+        self.tag_weights = self._tag_weights()
         vectors: dict[str, Any] = {
             "vectors": options.vectors,
             "vector_words": options.vector_words,
@@ -60,6 +63,14 @@ class TaggingJob(WordVectorJob):
             trained = {"learns": options.learns_words, "learns_chars": options.learns_chars}
             self.words = carry_tagging_vocabulary(source.vocabulary, matrix, tokens, **trained, **vectors)
             self.new_words = self.words.new
+
+    def _tag_weights(self) -> dict[int, float] | None:
+        """Return the weight of each tag's index in the training loss, or None if all tokens count the same."""
+        if self.options.class_weights is None:
+            return None
+        counts = Counter(tag for tags in self.corpus.train.tags for tag in tags)
+        names = self.corpus.tag_names
+        return weights_of(self.options.class_weights, names, [counts[name] for name in names], "tag")
 
     @property
     def labels(self) -> list[str]:
@@ -78,7 +89,13 @@ class TaggingJob(WordVectorJob):
         return {**super().model_arguments(arguments), **sizes}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the vocabulary's arguments and the source of the word vectors."""
+        """Return the vocabulary's arguments and the source of the word vectors.
+
+        Raises:
+            ValueError: Class weights for a trained model with a conditional random field.
+        """
+        weights = self.options.class_weights
+        check_loss(weights, arguments)
         vocabulary, columns = self.words.vocabulary, self.corpus.columns
         return {
             "text": {
@@ -91,6 +108,7 @@ class TaggingJob(WordVectorJob):
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 "min_tag_count": self.options.min_tag_count,
+                **({} if weights is None else {"class_weights": in_config(weights)}),
                 **(
                     {} if self.options.max_batch_tokens is None else {"max_batch_tokens": self.options.max_batch_tokens}
                 ),
@@ -108,11 +126,11 @@ class TaggingJob(WordVectorJob):
         tokens_to_ids = self._vocabulary(config).tokens_to_ids()
         signature = tokens_to_ids.signature, tf.TensorSpec((None, None), tf.int32)
         tags = {tag: i for i, tag in enumerate(self.corpus.tag_names)}
-        train = TaggedExamples(tokens_to_ids, self.corpus.train, tags)
+        train = TaggedExamples(tokens_to_ids, self.corpus.train, tags, self.tag_weights)
         batches = ShuffledBatches(
             train.lengths,
             train.collate,
-            signature,
+            signature if self.tag_weights is None else (*signature, tf.TensorSpec((None, None), tf.float32)),
             batch_size=self.options.batch_size,
             seed=self.options.seed,
             max_tokens=self.options.max_batch_tokens or MAX_TOKENS,

@@ -198,5 +198,16 @@ BATCHES = (
 )
 
 
+# For tasks whose loss is a sum over labels.
+CLASS_WEIGHTS = Option(
+    "class_weights",
+    dict,
+    '"balanced", or a weight per label or tag in the training loss, such as {"rare": 3}; others have 1',
+    otherwise="all count the same",
+    choices=("balanced",),
+    metavar="WEIGHTS",
+)
+
+
 class Options(SimpleNamespace):
     """The options of one training run, each with its value, as attributes."""

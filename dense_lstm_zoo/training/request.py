@@ -19,6 +19,7 @@ from dense_lstm_zoo.tasks import Task, every_option
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 from dense_lstm_zoo.training import defaults, effort, run_folder
+from dense_lstm_zoo.training.class_weights import check_loss
 from dense_lstm_zoo_runtime import install
 
 
@@ -146,7 +147,7 @@ def _check(
     own = {name: value for name, value in values.items() if name in every_option()}
     recipe_given = recipe
     settings, recipe, notice = defaults.choose(task, model, own, arguments, recipe)
-    registry.resolve(model, arguments, recipe, complete=False)
+    resolved_arguments = registry.resolve(model, arguments, recipe, complete=False)
     for name in registry.FROM_DATA:
         if name in arguments:
             raise ValueError(f"{name} is derived from the data; train() does not accept it.")
@@ -157,6 +158,7 @@ def _check(
         raise ValueError(f"tensorboard=True needs TensorBoard: {install.extra('tensorboard')}.")
     options = task.resolve(settings, seed=seed, recipe=get_recipe(recipe) if recipe else None)
     check_transfer(options)
+    check_loss(getattr(options, "class_weights", None), resolved_arguments)
     _check_sources(options)
     return Request(
         *(model, task, target, recipe, seed, settings, options, arguments, notice, bool(tensorboard), bool(overwrite)),
