@@ -44,13 +44,14 @@ class Chain:
             np.array([[rule(before, after) for after in parts] for before in parts])
             for rule in (starts_between, ends_between)
         )
-        self._into = np.where(starts, self._transitions, -np.inf)  # to a span's first token
-        self._within = np.where(~ends, self._transitions, -np.inf)
-        self._after = np.where(ends, self._transitions, -np.inf)  # from a span's last token
-        self._tags = {
-            label: np.array([i for i, part in enumerate(parts) if part == (part[0], label) and part[0] != "O"])
-            for label in {label for prefix, label in parts if prefix != "O"}
-        }
+        self._backward_transitions = np.ascontiguousarray(self._transitions.T)
+        into = np.where(starts, self._transitions, -np.inf)  # to a span's first token
+        within = np.where(~ends, self._transitions, -np.inf)
+        after = np.where(ends, self._transitions, -np.inf)  # from a span's last token
+        self._by_label: dict[str, tuple[np.ndarray, ...]] = {}
+        for label in {label for prefix, label in parts if prefix != "O"}:
+            tags = np.array([i for i, part in enumerate(parts) if part[0] != "O" and part[1] == label])
+            self._by_label[label] = tags, into[:, tags], within[np.ix_(tags, tags)], after[tags]
 
     def probabilities(self, potentials: np.ndarray, spans: Sequence[SpanRow]) -> list[float]:
         """Return the probability of each span of a sentence.
@@ -79,21 +80,20 @@ class Chain:
         betas = np.empty_like(scores)
         betas[-1] = self._end
         for t in range(len(scores) - 2, -1, -1):
-            betas[t] = np.logaddexp.reduce(self._transitions + (scores[t + 1] + betas[t + 1]), axis=1)
+            betas[t] = np.logaddexp.reduce(self._backward_transitions + (scores[t + 1] + betas[t + 1])[:, None], axis=0)
         return betas
 
     def _log_sum(self, scores: np.ndarray, alphas: np.ndarray, betas: np.ndarray, span: SpanRow) -> float:
         """Return the log of the sum over the sequences with a span."""
         label, first, stop = span
-        tags = self._tags[label]
+        tags, into, within, after = self._by_label[label]
         if first == 0:
             inside = alphas[0][tags]
         else:
-            inside = np.logaddexp.reduce(alphas[first - 1][:, None] + self._into[:, tags], axis=0) + scores[first, tags]
-        within = self._within[np.ix_(tags, tags)]
+            inside = np.logaddexp.reduce(alphas[first - 1][:, None] + into, axis=0) + scores[first, tags]
         for t in range(first + 1, stop):
             inside = np.logaddexp.reduce(inside[:, None] + within, axis=0) + scores[t, tags]
         if stop == len(scores):
             return float(np.logaddexp.reduce(inside + self._end[tags]))
-        after = self._after[tags] + (scores[stop] + betas[stop])
-        return float(np.logaddexp.reduce((inside[:, None] + after).ravel()))
+        ends = inside[:, None] + after + (scores[stop] + betas[stop])
+        return float(np.logaddexp.reduce(ends.ravel()))

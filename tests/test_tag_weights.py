@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -103,4 +104,7 @@ def test_the_command_line_takes_weights(tmp_path, capsys):
     assert output_of(capsys, *command, "--class-weights", '{"B-N": 2}')[0] == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["training"]["class_weights"] == {"B-N": 2}
     _, out, _ = output_of(capsys, "evaluate", tmp_path / "run", "--test-file", tmp_path / "mine.conll")
-    assert "span F1" in out
+    assert re.search(r"span F1 [01]\.\d{4} \(precision [01]\.\d{4}, recall [01]\.\d{4}\)", out)
+    arguments = ["--test-file", tmp_path / "mine.conll", "--format", "json"]
+    row = json.loads(output_of(capsys, "evaluate", tmp_path / "run", *arguments)[1])
+    assert [(span["label"], span["texts"]) for span in row["spans"]] == [("N", 16), ("V", 24)]

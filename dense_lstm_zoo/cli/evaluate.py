@@ -71,6 +71,7 @@ def evaluate(
             file.writelines(map(csv_row, [names, *rows]))
     if form == "json":
         row = {"bundle": str(bundle), "model": config["model"], "dataset": name, "split": split, **finite(scores)}
+        row |= {"spans": finite(analysis["spans"])} if "spans" in analysis else {}
         print(escape_json(json.dumps(row, ensure_ascii=False)))
     else:
         notes.show(f"{split} {model.task.module('report').all_scores(scores)}")

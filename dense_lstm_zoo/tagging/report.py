@@ -16,7 +16,9 @@ bundle.export("exports/my_model/1")  # a SavedModel for TF Serving: strings in, 
 
 def all_scores(scores: Mapping[str, Any]) -> str:
     """Return all scores of an evaluation in one line."""
-    f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
+    f1 = ""
+    if "f1" in scores:
+        f1 = f", span F1 {scores['f1']:.4f} (precision {scores['precision']:.4f}, recall {scores['recall']:.4f})"
     return f"accuracy {scores['accuracy']:.4f}{f1}, {scores['tokens']:,} tokens, {scores['texts']:,} sentences"
 
 
