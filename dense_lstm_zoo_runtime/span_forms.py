@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,31 +12,50 @@ if TYPE_CHECKING:
 
 UNTYPED = "SPAN"  # the label of spans whose tags have none: both forms need one
 _LINE_END = re.compile(r"[\r\n]+")
+_GAP = re.compile(r"\s+|\S+")  # of Unicode: what str.isspace says
 
 
 def spacy(sentence: TaggedSentence) -> dict[str, Any]:
     """Return a sentence as JSON of spaCy. See ``TaggedSentence.to_spacy``."""
-    ents = [{"start": span.start, "end": span.end, "label": span.label or UNTYPED} for span in sentence.spans]
-    text = sentence.text
+    ranges = _spacy_tokens(sentence.text, sentence.places)
+    starts, ends = ([place[edge] for place in ranges] for edge in (0, 1))
+    ents: list[dict[str, Any]] = []
+    for span in sentence.spans:
+        if span.start == span.end:  # no character is left for it
+            continue
+        # A span may begin or end within a character that became several tokens: spaCy has whole tokens, once each.
+        first, stop = starts[bisect_right(starts, span.start) - 1], ends[bisect_left(ends, span.end)]
+        if not ents or ents[-1]["end"] <= first:
+            ents.append({"start": first, "end": stop, "label": span.label or UNTYPED})
+    tokens = [{"id": number, "start": start, "end": end} for number, (start, end) in enumerate(ranges)]
+    return {"text": sentence.text, "ents": ents, "tokens": tokens}
+
+
+def _spacy_tokens(text: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return where spaCy's tokens are.
+
+    They cover the text but for a single space after each that is not white space. White space beside is one token.
+    """
+    words: list[tuple[int, int]] = []
+    for start, end in places:
+        if words and start < words[-1][1]:
+            words[-1] = words[-1][0], max(end, words[-1][1])
+        elif start < end:
+            words.append((start, end))
     ranges: list[tuple[int, int]] = []
     at = 0
-    for start, end in [*sentence.places, (len(text), len(text))]:
-        if start < at:  # a character that became several tokens
-            if ranges and end > at:
-                ranges[-1], at = (ranges[-1][0], end), end
-            continue
-        first = at + 1 if ranges and text[at : at + 1] == " " else at  # the space that follows a token belongs to it
-        if first < start:
-            # The last of several spaces follows the white space as it follows any token.
-            ranges.append((first, start - 1 if start - first > 1 and text[start - 1] == " " else start))
+    for start, end in [*words, (len(text), len(text))]:
+        # Characters that the tokeniser takes for spaces, but spaCy does not, such as one without a width, are words.
+        gaps = ((at + gap.start(), at + gap.end()) for gap in _GAP.finditer(text[at:start]))
+        for first, stop in gaps:
+            if text[first] == " " and ranges and not text[ranges[-1][0]].isspace():
+                first += 1
+            if first < stop:
+                ranges.append((first, stop))
         if start < end:
             ranges.append((start, end))
         at = end
-    return {
-        "text": text,
-        "ents": ents,
-        "tokens": [{"id": number, "start": start, "end": end} for number, (start, end) in enumerate(ranges)],
-    }
+    return ranges
 
 
 def brat(sentence: TaggedSentence, number: int, offset: int) -> str:
