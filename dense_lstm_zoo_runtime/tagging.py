@@ -42,6 +42,10 @@ class Tagger:
         has_crf = set(_CRF).issubset(self._graph.graph.output_shapes)  # older exports with one lack them
         with errors_of(export.folder / "model.onnx"):
             self._spans = SpanReader(self._labels, self._graph.constants(_CRF) if has_crf else None)
+        if self._spans.needs_scores:
+            (scores,) = self._graph.constants(("logits",))
+            if scores.shape != (1, 1, len(self._labels)):
+                raise ExportError(f"{export.folder} is damaged: its logits for one token have shape {scores.shape}.")
         self._outputs = ("tags", "probabilities", *(("logits",) if self._spans.needs_scores else ()))
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:

@@ -22,6 +22,7 @@ from dense_lstm_zoo.tagging.vocabulary import (
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.class_weights import check_loss, in_config, weights_of
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
+from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
 
 if TYPE_CHECKING:
     import keras
@@ -82,6 +83,14 @@ class TaggingJob(WordVectorJob):
         """Return the tokens of each sentence."""
         tokens: list[list[str]] = part.tokens
         return tokens
+
+    def cautions(self) -> dict[str, str]:
+        """Return a sentence about tags that look as if they marked spans, but in no scheme."""
+        try:
+            scheme_of(self.labels)
+        except SchemeError as error:
+            return {"no_spans": f"Spans will not be scored. {error}"} if error.is_doubtful else {}
+        return {}
 
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and tags, and the length of the vectors."""

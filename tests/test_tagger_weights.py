@@ -1,4 +1,4 @@
-"""Class weights of taggers: what the loss becomes, what "balanced" is, and what is refused."""
+"""A tagger's training: class weights in the loss, what "balanced" is, and tags in no scheme."""
 
 import functools
 import json
@@ -53,6 +53,17 @@ def test_balanced_weights_are_those_of_scikit_learn():
     assert weights == {0: 3.0, 1: 1.0, 2: 1.0, 3: 1.0}
     rare = TaggingJob(CORPUS, options_of(class_weights={"RARE": 5}, min_tag_count=10)).tag_weights
     assert rare[3] == 5.0
+
+
+def test_tags_in_no_scheme_are_named_before_the_training():
+    assert TaggingJob(CORPUS, options_of()).cautions() == {}
+    mixed = TaggedSplit([["a", "b", "c"]], [["B-X", "L-X", "E-X"]])
+    caution = TaggingJob(
+        TaggingCorpus("mixed", TaggedSplit([*mixed.tokens, ["d"]], [*mixed.tags, ["O"]]), PART, None), options_of()
+    )
+    assert caution.cautions()["no_spans"].startswith(
+        "Spans will not be scored. The tags mix schemes: no scheme has B, E, L"
+    )
 
 
 def mean_loss(bundle, part, weights):
