@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.tagging import report
 from dense_lstm_zoo.tagging.analysis import analyse, schemes_of, span_scores
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
@@ -256,6 +257,9 @@ def test_spans_are_scored_by_label_and_only_for_tags_that_mark_spans():
         {"label": "NP", "precision": 1.0, "recall": 1.0, "f1": 1.0, "texts": 1},
         {"label": "VP", "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "texts": 1},
     ]
+    text = report.markdown({**analysis, "split": "test"}, "mine")
+    assert "## By span\n\n| label | precision % |" in text
+    assert "| VP | 50.0 | 100.0 | 66.7 | 1 |" in text
     iob1, bilou = [["I-NP", "I-NP", "O", "I-VP"]], ["B-NP", "L-NP", "U-VP", "O"]  # each in its own scheme
     other = analyse(TaggedSplit(split.tokens, iob1), [["B-NP", "L-NP", "O", "U-VP"]], bilou)[0]
     assert (other["accuracy"], other["f1"]) == (0.25, 1.0)
@@ -263,6 +267,8 @@ def test_spans_are_scored_by_label_and_only_for_tags_that_mark_spans():
     assert "f1" not in scores
     assert "spans" not in analysis
     assert analysis["no_spans"].startswith("The tags mix schemes: no scheme has B, E, I, L together.")
+    text = report.markdown({**analysis, "split": "test"}, "mine")
+    assert "## Spans\n\nNot scored. The tags mix schemes: no scheme has B, E, I, L together." in text
     scores, analysis = analyse(split, split.tags, ["B-NP", "LOC-I", "O"])
     assert "not all written in one way" in analysis["no_spans"]
     wrong = TaggedSplit([["a", "b"]], [["B-NP", "NP"]])
