@@ -259,6 +259,11 @@ def test_taggers_are_compared_by_tokens_spans_and_sentences():
     values = {row.name: (row.first, row.second) for row in comparison.scores}
     for name in ("accuracy", "f1"):
         assert values[name] == pytest.approx((first.evaluate(split)[name], second.evaluate(split)[name]))
+    by_label = [{row["label"]: row["f1"] for row in tagger.assess(split)[1]["spans"]} for tagger in (first, second)]
+    for row in comparison.classes:  # a label that a model neither has nor predicts has no F1
+        for value, scores in zip((row.first, row.second), by_label, strict=True):
+            assert value == pytest.approx(scores[row.name]) if row.name in scores else np.isnan(value)
+    assert {row.name for row in comparison.classes} == {label for scores in by_label for label in scores}
     is_right = [
         [answer.tags == gold for answer, gold in zip(tagger.predict(split.tokens), split.tags, strict=True)]
         for tagger in (first, second)
