@@ -1,4 +1,4 @@
-"""Pages that are made from the code when the site is built: the help of every command, and the cards of the presets."""
+"""What is made from the code when the site is built: the help of commands, the cards of the presets, drawn figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import drawings
 
 WIDTH = 80  # columns of the commands' help
 
@@ -20,6 +22,7 @@ def write(folder: Path) -> None:
     for name, card in cards.items():
         (folder / "presets" / f"{name}.md").write_text(card, encoding="utf-8")
     (folder / "presets.md").write_text(list_of_presets(list(cards)), encoding="utf-8")
+    drawings.write(folder)
     (folder / "preset_scores.inc").write_text(preset_scores(list(cards)), encoding="utf-8")
 
 
