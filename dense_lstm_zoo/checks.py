@@ -48,6 +48,13 @@ def fraction(name: str, value: object) -> float:
     return float(value)
 
 
+def share(name: str, value: object) -> float:
+    """Return ``value`` as a ``float`` in [0, 1], else raise ``ValueError``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1; received {value!r}.")
+    return float(value)
+
+
 def encoding(value: Any) -> str:
     """Return the codec of a text encoding, else raise ``ValueError``. For utf-8, one that drops a byte order mark.
 

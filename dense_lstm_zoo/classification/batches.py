@@ -32,7 +32,7 @@ class Examples:
 
     Args:
         rows: The ids of each text.
-        labels: The label of each text, or None.
+        labels: The label of each text, or targets (texts, width) of a loss that reads more, or None.
         weights: How much each text counts in the loss, or None.
 
     Raises:
@@ -47,7 +47,8 @@ class Examples:
             raise ValueError(f"Training needs texts with one label each; received {sizes}.")
         self.rows = rows
         self.lengths = lengths_of(rows)
-        typed = ((labels, np.int32), (weights, np.float32))
+        targets: Any = labels
+        typed = ((targets, np.float32 if np.ndim(targets) == 2 else np.int32), (weights, np.float32))
         self._columns = [np.asarray(values, dtype) for values, dtype in typed if values is not None]
 
     def collate(self, indices: np.ndarray) -> Any:
@@ -64,7 +65,8 @@ class Examples:
             ids = _ids_spec(first)
         else:
             ids = {name: _ids_spec(values) for name, values in first.items()}
-        return (ids, *(tf.TensorSpec((None,), column.dtype) for column in self._columns)) if self._columns else ids
+        specs = (tf.TensorSpec((None, *column.shape[1:]), column.dtype) for column in self._columns)
+        return (ids, *specs) if self._columns else ids
 
 
 def _ids_spec(ids: np.ndarray) -> tf.TensorSpec:

@@ -7,22 +7,29 @@ import json
 import operator
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
+from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+_NO_LABEL = -2
+
 
 @dataclass(frozen=True, repr=False)
 class Split:
     """Texts and, for each, the index of its label in ``Corpus.label_names``.
+
+    Training texts may have soft labels instead, or as well: ``probabilities``, a matrix (texts, labels). The labels, or
+    some of them, are then None. In their place ``labels`` holds the likeliest ones, and ``is_labelled`` says which are
+    given. ``teachers`` names those who gave the probabilities.
 
     Arrays and pandas' columns become lists. ``StoredTexts``, which a large file is read into, stay as they are, and the
     labels and lines beside them are arrays of Python's ``array``. ``lines`` says where each text is in its file, for
@@ -30,16 +37,27 @@ class Split:
 
     Raises:
         TypeError: A string in place of texts, an item that is no string, or a label that is not an integer.
-        ValueError: Another number of labels than of texts.
+        ValueError: Another number of labels than of texts, or probabilities that are negative, not finite or do not add
+            up to 1.
+
+    Example:
+        >>> split = Split(["fine", "dull"], [1, None], probabilities=[[0.4, 0.6], [0.9, 0.1]])
+        >>> split.labels, split.is_labelled.tolist()
+        ([1, 0], [True, False])
     """
 
     texts: Sequence[str]
-    labels: Sequence[int]
+    labels: Sequence[int] = ()
     lines: Sequence[int] = field(default=(), compare=False)
     unit: str = field(default="line", compare=False)
+    probabilities: Any = field(default=(), compare=False, kw_only=True)
+    is_labelled: Any = field(default=(), compare=False, kw_only=True)
+    teachers: Sequence[str] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.sequence(self.texts)
+        if self.is_soft:
+            self._complete_labels()
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):
@@ -52,6 +70,28 @@ class Split:
                 raise TypeError(checks.not_text("texts", number, text))
         object.__setattr__(self, "labels", [_index(label) for label in self.labels])
 
+    @property
+    def is_soft(self) -> bool:
+        """True if the texts have probabilities."""
+        return len(self.probabilities) > 0
+
+    def _complete_labels(self) -> None:
+        """Check the probabilities, and put the likeliest label where none is given."""
+        import numpy as np
+
+        shares = soft_labels.checked(self.probabilities, "text {}, counted from 0".format)
+        if len(shares) != len(self.texts):
+            raise ValueError(f"probabilities need a row for each of {len(self.texts)} texts; received {len(shares)}.")
+        is_labelled, labels = np.asarray(self.is_labelled, bool), self.labels
+        if not len(is_labelled):
+            own = list[Any](self.labels) if self.labels is not None and len(self.labels) else [None] * len(shares)
+            is_labelled = np.array([label is not None for label in own], bool)
+            pairs = zip(own, shares.argmax(axis=1).tolist(), strict=False)
+            labels = [likeliest if label is None else label for label, likeliest in pairs]
+        values = {"probabilities": shares, "is_labelled": is_labelled, "labels": labels, "teachers": self.teachers}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def __len__(self) -> int:
         return len(self.texts)
 
@@ -60,11 +100,26 @@ class Split:
 
     def select(self, indices: Sequence[int] | np.ndarray) -> Split:
         """Return the texts with these indices, in their order, with their labels."""
+        soft: dict[str, Any] = {}
+        if self.is_soft and len(indices):
+            soft = {name: getattr(self, name)[indices] for name in ("probabilities", "is_labelled")}
+            soft["teachers"] = self.teachers
         if isinstance(self.texts, StoredTexts):
             labels, rows = _of_array(self.labels, indices), _of_array(self.lines, indices) if self.lines else ()
-            return Split(self.texts.select(indices), labels, rows, self.unit)
+            return Split(self.texts.select(indices), labels, rows, self.unit, **soft)
         lines = [self.lines[i] for i in indices] if self.lines else ()
-        return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit)
+        return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit, **soft)
+
+    def with_hard_labels(self) -> Split:
+        """Return the texts with their labels alone."""
+        return Split(self.texts, self.labels, self.lines, self.unit)
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """The texts that have a label of their own: bool (texts,)."""
+        import numpy as np
+
+        return np.asarray(self.is_labelled, bool) if self.is_soft else np.ones(len(self), bool)
 
 
 def _of_array(values: Sequence[int], indices: Sequence[int] | np.ndarray) -> array[int]:
@@ -87,11 +142,14 @@ def _index(label: Any) -> int:
 class Corpus(AnyCorpus):
     """A labelled corpus. ``dev`` and ``test`` are None if the corpus has none.
 
+    Only ``train`` may have soft labels: scores need the right labels.
+
     ``columns`` are the options that name the columns of texts and labels in a user's own file. Bundles record them.
 
     Raises:
         TypeError: A label's name that is not a string.
-        ValueError: A name that cannot be written to a file or is there twice, or a text's label without a name.
+        ValueError: A name that cannot be written to a file or is there twice, a text's label without a name, or
+            probabilities of another number of labels.
     """
 
     name: str
@@ -110,6 +168,11 @@ class Corpus(AnyCorpus):
             raise ValueError(f"label_names must differ; received {self.label_names!r:.200}.")
         for part in ("train", "dev", "test"):
             if (split := getattr(self, part)) is not None:
+                if split.is_soft and split.probabilities.shape[1] != len(self.label_names):
+                    raise ValueError(
+                        f"The probabilities of {self.name}'s {part} texts have {split.probabilities.shape[1]} columns; "
+                        f"there are {len(self.label_names)} label_names."
+                    )
                 check_labels(f"{self.name}'s {part} texts", split.labels, self.label_names)
 
     def __repr__(self) -> str:
@@ -141,7 +204,8 @@ class Corpus(AnyCorpus):
 
         Args:
             frame: The training texts and their labels: a frame of pandas or polars, a table of pyarrow, a Hugging Face
-                ``Dataset``, or another table that has ``to_pandas`` or ``__arrow_c_stream__``.
+                ``Dataset``, or another table that has ``to_pandas`` or ``__arrow_c_stream__``. It may have soft labels
+                beside the labels or in their place: columns ``probability_NAME``, one for each label.
             text: The name of the column with the texts.
             label: The name of the column with the labels, in all frames.
             dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
@@ -170,7 +234,8 @@ class Corpus(AnyCorpus):
             raise ValueError(f"name must be a string that is not empty; received {name!r}.")
         checks.writable("The name", [name])
         rows_of_frames = read_frame(frame, text=text, label=label, dev=dev, test=test, skip_empty=skip_empty)
-        splits = {part: Split(*rows) for part, rows in rows_of_frames.parts.items()}
+        soft = {"train": rows_of_frames.soft}
+        splits = {part: Split(*rows, **soft.get(part, {})) for part, rows in rows_of_frames.parts.items()}
         corpus = cls(
             name, rows_of_frames.label_names, splits["train"], None, splits.get("test"), columns=rows_of_frames.columns
         )
@@ -185,7 +250,8 @@ class Corpus(AnyCorpus):
     def with_dev(self, fraction: float = 0.1, seed: int = 0) -> Corpus:
         """Hold out part of the training examples as ``dev``, stratified by label.
 
-        A corpus that has a ``dev`` stays itself. Every label keeps at least one training example.
+        A corpus that has a ``dev`` stays itself. Every label keeps at least one training example. Of texts with soft
+        labels, those with a label of their own are held out, and others only if there are none.
 
         Args:
             fraction: The share of the training examples to hold out, between 0 and 1.
@@ -207,17 +273,20 @@ class Corpus(AnyCorpus):
         import numpy as np
 
         labels = np.asarray(self.train.labels)
+        if self.train.labelled.any():
+            labels = np.where(self.train.labelled, labels, _NO_LABEL)
         members = [np.flatnonzero(labels == label) for label in range(len(self.label_names))]
         quotas = np.array([len(indices) * fraction for indices in members])
         sizes = np.floor(quotas).astype(int)
         # Rounding each label by itself could make the total too small or too large when many labels are rare, so the
         # labels with the largest remainders get what is missing.
-        missing = round(len(labels) * fraction) - int(sizes.sum())
+        total = sum(map(len, members))
+        missing = round(total * fraction) - int(sizes.sum())
         spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
         sizes[spare[: max(missing, 0)]] += 1
         if not sizes.sum():
             raise ValueError(
-                f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
+                f"fraction={fraction!r} of {total} training examples leaves none for dev, "
                 f"since each of {len(members)} labels keeps at least one for training."
             )
         generator = np.random.Generator(np.random.PCG64(seed))
@@ -225,13 +294,13 @@ class Corpus(AnyCorpus):
         is_dev = np.zeros(len(labels), bool)
         is_dev[np.concatenate(dev_indices)] = True
         train, dev = (self.train.select(np.flatnonzero(mask)) for mask in (~is_dev, is_dev))
-        return dataclasses.replace(self, train=train, dev=dev)
+        return dataclasses.replace(self, train=train, dev=dev.with_hard_labels())
 
     def fold(self, fold: int, folds: int = 10) -> Corpus:
         """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
 
         Every label is spread evenly over the folds, which are the same for every model, seed and machine. Its own
-        dev and test sets are not used.
+        dev and test sets are not used. Texts with soft labels alone are in ``train`` of every fold.
 
         Args:
             fold: Which fold to test on, from 1 to ``folds``.
@@ -250,23 +319,34 @@ class Corpus(AnyCorpus):
             raise ValueError(f"fold must be from 1 to {folds}; received {fold}.")
         import numpy as np
 
-        labels = np.asarray(self.train.labels)
+        labelled = np.flatnonzero(self.train.labelled)
+        labels = np.asarray(self.train.labels)[labelled]
         for name, count in zip(self.label_names, np.bincount(labels, minlength=len(self.label_names)), strict=True):
             if count < folds:
                 raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {count}.")
-        assigned = deal_out(labels, folds, seed=0)
-        test, train = (np.flatnonzero(mask) for mask in (assigned == fold - 1, assigned != fold - 1))
-        return dataclasses.replace(self, train=self.train.select(train), dev=None, test=self.train.select(test))
+        is_test = np.zeros(len(self.train), bool)
+        is_test[labelled[deal_out(labels, folds, seed=0) == fold - 1]] = True
+        train, test = (self.train.select(np.flatnonzero(mask)) for mask in (~is_test, is_test))
+        return dataclasses.replace(self, train=train, dev=None, test=test.with_hard_labels())
 
     def json_lines(self) -> dict[str, str]:
         """Return the parts by name, each as JSON lines of texts and labels, which ``load_corpus`` reads."""
         parts = {}
         for part in ("train", "dev", "test"):
             if (split := getattr(self, part)) is not None:
-                pairs = zip(split.texts, split.labels, strict=True)
-                rows = [json.dumps({"text": text, "label": self.label_names[label]}) for text, label in pairs]
-                parts[part] = "".join(f"{row}\n" for row in rows)
+                parts[part] = "".join(f"{json.dumps(row)}\n" for row in self._objects(split))
         return parts
+
+    def _objects(self, split: Split) -> Iterator[dict[str, Any]]:
+        """Yield the texts of a split, with their labels and probabilities."""
+        teacher = {"teacher": ", ".join(split.teachers)} if split.teachers else {}
+        for i, (text, label) in enumerate(zip(split.texts, split.labels, strict=True)):
+            row: dict[str, Any] = {"text": text, "label": self.label_names[label]}
+            if split.is_soft:
+                row["label"] = row["label"] if split.is_labelled[i] else None
+                row["probabilities"] = dict(zip(self.label_names, split.probabilities[i].tolist(), strict=True))
+                row |= teacher
+            yield row
 
     @staticmethod
     def _first(part: Split, number: int) -> Split:

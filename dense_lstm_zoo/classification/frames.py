@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dense_lstm_zoo.classification import soft_rows
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.frames import check_frame, column
+from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
@@ -30,12 +33,14 @@ class Rows:
         parts: For each part with a frame, its texts and the indices of their labels.
         shares: For each part without one, the share of the training rows to hold out.
         columns: The names of the columns, if they are strings.
+        soft: The soft labels of the training frame, as ``Split`` takes them. Empty without any.
     """
 
     label_names: tuple[str, ...]
-    parts: dict[str, tuple[list[str], list[int]]]
+    parts: dict[str, tuple[list[str], list[Any]]]
     shares: dict[str, float]
     columns: dict[str, str]
+    soft: dict[str, Any]
 
 
 def read_frame(
@@ -57,11 +62,15 @@ def read_frame(
         for part, part_frame in frames.items()
         if part == "train" or (part_frame is not None and part not in shares)
     }
-    names = written.unify(parts["train"][1], "the training frame")
+    soft = _soft_rows(frame, text, label, parts["train"][2])
+    if soft is None:
+        names = written.unify(parts["train"][1], "the training frame")
+    else:
+        names = soft_rows.unified(soft, parts["train"][1], "the training frame")
     label_names = written.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
-    for part, (_, labels, rows) in parts.items():
+    for part, (_, labels, rows) in ((part, each) for part, each in parts.items() if part != "train"):
         if strange := [i for i, name in enumerate(labels) if written.key(name) not in names]:
             first = labels[strange[0]]
             raise ValueError(
@@ -70,11 +79,34 @@ def read_frame(
             )
     index = {name: i for i, name in enumerate(label_names)}
     coded = {
-        part: (texts, [index[written.name_of(cell, names)] for cell in labels])
+        part: (texts, [index[written.name_of(cell, names)] if cell else None for cell in labels])
         for part, (texts, labels, _) in parts.items()
     }
     has_names = isinstance(text, str) and isinstance(label, str)
-    return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if has_names else {})
+    columns = {"text_column": text, "label_column": label} if has_names else {}
+    soft_options = {}
+    if soft is not None:
+        rows = parts["train"][2]
+        matrix = soft_rows.with_labels(soft_rows.in_order(soft, names, label_names), coded["train"][1])
+        matrix = soft_labels.checked(matrix, lambda i: f"the training frame, row {rows[i]}, counted from 0")
+        soft_options = {"probabilities": matrix, "teachers": soft.teachers}
+    return Rows(label_names, coded, shares, columns, soft_options)
+
+
+def _soft_rows(table: Any, text: Any, label: Any, rows: np.ndarray) -> SoftRows | None:
+    """Return the soft labels of the training frame, in the rows at these positions, or None without any."""
+    frame = check_frame("The training frame", table)
+    labels = soft_labels.label_columns(frame.columns, [text, label], "the training frame")
+    if not labels:
+        return None
+    soft = SoftRows()
+    cells = {name: frame[column].tolist() for column, name in labels.items()}
+    has_teacher = soft_labels.TEACHER in frame.columns and soft_labels.TEACHER not in (text, label)
+    teachers = frame[soft_labels.TEACHER].tolist() if has_teacher else [None] * len(frame)
+    for row in rows.tolist():
+        shares = soft_labels.present({name: values[row] for name, values in cells.items()})
+        soft.append(shares, f"the training frame, row {row}, counted from 0", teachers[row])
+    return soft if soft.names else None
 
 
 def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[int], tuple[str, ...]]:
@@ -107,6 +139,9 @@ def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> 
     """Return the texts of a table, its labels as strings, and the positions of their rows."""
     owner = "the training frame" if part == "train" else f"the {part} frame"
     frame = check_frame(owner[0].upper() + owner[1:], table)
+    soft = soft_labels.label_columns(frame.columns, [text, label], owner) if part == "train" else {}
+    if soft and label not in frame.columns:
+        frame = frame.assign(**{str(label): None}).rename(columns={str(label): label})
     texts, labels = column(owner, frame, text), column(owner, frame, label)
     if text == label:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")
@@ -114,6 +149,8 @@ def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> 
         raise ValueError(f"{owner[0].upper()}{owner[1:]} has no rows.")
     rows = np.arange(len(frame))
     is_empty = {name: _is_empty(series) for name, series in ((text, texts), (label, labels))}
+    if soft:
+        is_empty[label] &= np.logical_and.reduce([_is_empty(frame[name]) for name in soft])
     if skip_empty:
         is_whole = ~np.logical_or(*is_empty.values())
         texts, labels, rows = texts[is_whole], labels[is_whole], rows[is_whole]
@@ -134,7 +171,9 @@ def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> 
             raise ValueError(
                 f"{owner}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
             )
-    return texts.tolist(), [str(value).strip() for value in _whole(labels).tolist()], rows
+    has_none = labels.isna().tolist() if soft else [False] * len(labels)
+    cells = zip(_whole(labels).tolist(), has_none, strict=True)
+    return texts.tolist(), ["" if is_none else str(value).strip() for value, is_none in cells], rows
 
 
 def _is_empty(series: pd.Series) -> np.ndarray:
@@ -145,9 +184,10 @@ def _is_empty(series: pd.Series) -> np.ndarray:
 
 def _whole(labels: pd.Series) -> pd.Series:
     """Return whole numbers as integers, which columns with missing values hold as floating-point numbers."""
-    if labels.dtype.kind != "f" or not ((labels % 1 == 0) & (labels.abs() < _MOST_EXACT)).all():
+    values = labels.dropna()
+    if labels.dtype.kind != "f" or not ((values % 1 == 0) & (values.abs() < _MOST_EXACT)).all():
         return labels
-    return labels.astype("int64")
+    return labels.fillna(0).astype("int64")  # a label may only be missing beside soft ones
 
 
 def _rows(positions: np.ndarray) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.classification import baseline, convex_head, encoder_source
+from dense_lstm_zoo.classification import baseline, convex_head, distillation, encoder_source
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.convex_head import ConvexHead
@@ -48,6 +49,8 @@ class ClassificationJob(WordVectorJob):
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
+        self._check_teaching(corpus, options)
+        self.learns_agreement = corpus.dev is None and corpus.train.is_soft and not corpus.train.labelled.any()
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = corpus, options
         if options.dev_fraction or not self._is_head_alone:
@@ -70,6 +73,25 @@ class ClassificationJob(WordVectorJob):
                 **vectors,
             )
             self.new_words = self.words.new
+
+    def _check_teaching(self, corpus: Corpus, options: Options) -> None:
+        """Raise ``ValueError`` for options of soft labels that the corpus, or the kind of training, does not have."""
+        for part in ("dev", "test"):
+            split = getattr(corpus, part)
+            if split is not None and not split.labelled.all():
+                raise ValueError(f"{corpus.name}'s {part} texts have soft labels; scores need a label for each.")
+        for name in ("temperature", "hard_weight"):
+            value = getattr(options, name)
+            if value is not None and not corpus.train.is_soft:
+                raise ValueError(
+                    f"{name}={value!r} is for training texts with soft labels (columns probability_NAME); those of "
+                    f"{corpus.name} have labels alone. Leave it out."
+                )
+            if value is not None and options.head and options.epochs == 1:
+                raise ValueError(
+                    f"{name}={value!r} is not for a run that fits the last layer alone, on the likeliest labels. Leave "
+                    "it out, or train for more than one epoch."
+                )
 
     @property
     def _is_head_alone(self) -> bool:
@@ -108,18 +130,37 @@ class ClassificationJob(WordVectorJob):
             lengths = lengths_of(self.words.vocabulary.text_to_ids().rows(self.corpus.train.texts))
             num_cut = (lengths > most).sum()
             text += f"\nmax_tokens={most:,} cuts {num_cut:,} of {len(lengths):,} training texts."
+        if self.corpus.train.is_soft:
+            text += f"\n{self._teaching}"
         if self.options.head and (number := len(self.corpus.train)) > _FITTED:
             text += f"\nThe last layer is fitted on {_FITTED:,} of {number:,} training texts."
         if self.corpus.test is not None:
             return text
         return f"{text}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
 
+    @property
+    def _teaching(self) -> str:
+        """A line about the teacher, for the log."""
+        train, options = self.corpus.train, self.options
+        teachers = f"taught by {', '.join(train.teachers)}: " if train.teachers else ""
+        return (
+            f"{teachers}probabilities of {len(self.labels):,} labels for {len(train):,} training texts, "
+            f"{int(train.labelled.sum()):,} of which have a label; temperature {options.temperature or 1:g}, weight of "
+            f"the label {options.hard_weight or 0:g}"
+        )
+
     def cautions(self) -> dict[str, str]:
-        """Return a sentence about a dev set that is too small to choose an epoch by."""
+        """Return sentences about a dev set that is too small to choose an epoch by, or whose labels are a teacher's."""
+        cautions = {}
+        if self.learns_agreement and self.corpus.dev:
+            cautions["taught_dev"] = (
+                "no text has a label of its own, so that dev scores only say how often the model agrees with its "
+                "teacher. A dev file with right labels says more."
+            )
         count = len(self.corpus.dev or ())
         if count >= _SMALL_DEV or self._is_head_alone:
-            return {}
-        return {
+            return cautions
+        return cautions | {
             "small_dev": f"{count} dev texts choose the best epoch largely by chance; {_SMALL_DEV} or more are better."
         }
 
@@ -157,30 +198,51 @@ class ClassificationJob(WordVectorJob):
         """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
         options = {"class_weights": in_config(weights), "monitor": monitor, "calibrate": self.options.calibrate or None}
-        for name in ("max_batch_tokens", "head", "effort"):
+        for name in ("max_batch_tokens", "head", "effort", "temperature", "hard_weight"):
             options[name] = getattr(self.options, name)
+        if (train := self.corpus.train).is_soft:
+            counts = {"texts": len(train), "labelled": int(train.labelled.sum())}
+            options["taught_by"] = {"teachers": list(train.teachers), **counts}
         return {name: value for name, value in options.items() if value is not None}
+
+    @classmethod
+    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+        """Return a checksum of a corpus, its soft labels and word vectors."""
+        digest = super().fingerprint(corpus, matrix)
+        if not corpus.train.is_soft:
+            return digest
+        content = corpus.train.probabilities.tobytes() + corpus.train.is_labelled.tobytes()
+        return hashlib.sha256(digest.encode() + content).hexdigest()
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
+        labels: Any = train.labels
+        weights: Any = None
+        class_weight = self.class_weight
+        if train.is_soft:
+            temperature = options.temperature or 1.0
+            distillation.compile_student(model, temperature, options.hard_weight or 0.0)
+            labels = distillation.targets(train, temperature)
+            weights, class_weight = distillation.weights(train, class_weight), None
         batches = TrainingBatches(
             text_to_ids.rows(train.texts),
-            train.labels,
+            labels,
             batch_size=options.batch_size,
             seed=options.seed,
+            weights=weights,
             max_tokens=options.max_batch_tokens or MAX_TOKENS,
         )
         if dev is None:  # the last layer alone is trained, apart from ``fit``
-            return FitData(batches.dataset, batches.dataset, batches.start_at, class_weight=self.class_weight)
+            return FitData(batches.dataset, batches.dataset, batches.start_at, class_weight=class_weight)
         rows = text_to_ids.rows(dev.texts)
         callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:
-            labels, run = np.array(dev.labels), logits_of(model, text_to_ids.signature)
+            right, run = np.array(dev.labels), logits_of(model, text_to_ids.signature)
 
             def score() -> float:
-                return float((predict_rows(run, rows).argmax(axis=1) == labels).mean())
+                return float((predict_rows(run, rows).argmax(axis=1) == right).mean())
 
             callbacks.append(DevCurve(folder, options.dev_every, score))
         if options.monitor == "loss":
@@ -191,7 +253,7 @@ class ClassificationJob(WordVectorJob):
             callbacks.append(DevScore(f"val_{options.monitor}", lambda: score_of(predict_rows(network, rows), targets)))
         dev_batches = evaluation_batches(rows, dev.labels)
         return FitData(
-            *(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight),
+            *(batches.dataset, dev_batches, batches.start_at, callbacks, class_weight),
             batch_tokens=batches.median_tokens,
         )
 
@@ -261,5 +323,7 @@ class ClassificationJob(WordVectorJob):
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> ClassificationBundle:
         """Return the bundle."""
+        if self.corpus.train.is_soft:
+            distillation.compile_as_built(model)
         vocabulary = self._vocabulary(config["arguments"])
         return ClassificationBundle(model, config, vocabulary, self.labels, {}, history, dev_curve=dev_curve)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data import labels
+from dense_lstm_zoo.classification.soft_rows import in_order, unified, with_labels
+from dense_lstm_zoo.data import labels, soft_labels
 from dense_lstm_zoo.data.frames import column
 from dense_lstm_zoo.data.tables import ReadingOptions, Table, read_tables
 from dense_lstm_zoo.display.notes import say
@@ -35,6 +36,10 @@ def read_table_corpus(
     apostrophe that keeps a spreadsheet from reading a cell as a formula (``'=1``, ``'-x``). Labels that are equal
     numbers, such as "5" and "5.0", are one label, and so are "True" and "true". Labels are sorted, by value if all of
     them are integers. Rows that repeat the column names are left out. A line on standard error counts them.
+
+    The training file may hold soft labels: columns ``probability_NAME``, one for each label, or in jsonl an object
+    ``probabilities``. A row with probabilities needs no label, and a row with a label needs none. A column ``teacher``
+    says who gave them.
 
     Args:
         kind: "csv", "tsv", "jsonl" (one object per line), "parquet" or "xlsx". All but jsonl have a row of column
@@ -74,13 +79,16 @@ def read_table_corpus(
     options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
     tables = read_tables(kind, paths, options)
     train = tables["train"]
-    names = labels.unify(train.labels.spellings, str(train.path))
+    if train.soft is None:
+        names = labels.unify(train.labels.spellings, str(train.path))
+    else:
+        names = unified(train.soft, train.labels.spellings, train.path.name)
     label_names = labels.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(
             f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
         )
-    for table in tables.values():
+    for table in (table for part, table in tables.items() if part != "train"):
         if places := table.labels.places(lambda label: labels.key(label) not in names):
             label, rows = table.labels[places[0]], table.name_rows([table.lines[place] for place in places])
             raise ValueError(
@@ -166,8 +174,14 @@ def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Any) -> bool:
 
 def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
     index = {label: i for i, label in enumerate(label_names)}
-    place_of = [index[labels.name_of(label, names)] for label in table.labels.spellings]
-    places = array("i", map(place_of.__getitem__, table.labels.codes))
+    place_of = [index[labels.name_of(label, names)] if label else None for label in table.labels.spellings]
+    places: Any = map(place_of.__getitem__, table.labels.codes)
+    places = array("i", places) if table.soft is None else list(places)
+    soft: dict[str, Any] = {}
+    if table.soft is not None:
+        shares = with_labels(in_order(table.soft, names, label_names), places)
+        shares = soft_labels.checked(shares, lambda place: f"{table.path}, {table.unit} {table.lines[place]}")
+        soft = {"probabilities": shares, "teachers": table.soft.teachers}
     if isinstance(table.texts, list):
-        return Split(table.texts, places.tolist(), table.lines.tolist(), table.unit)
-    return Split(table.texts, places, table.lines, table.unit)
+        return Split(table.texts, list(places), table.lines.tolist(), table.unit, **soft)
+    return Split(table.texts, places, table.lines, table.unit, **soft)

@@ -57,6 +57,21 @@ TASK = Task(
         ),
         Option("max_tokens", int, "read only the first N tokens of a text", otherwise="all", metavar="N"),
         Option("calibrate", bool, "fit the temperature of the probabilities on dev", otherwise="no"),
+        Option(
+            "temperature",
+            float,
+            "for texts with soft labels: divides the logits of teacher and student in the loss, such as 2",
+            otherwise="1",
+            metavar="T",
+        ),
+        Option(
+            "hard_weight",
+            float,
+            "for texts with soft labels: the weight of a text's own label in the loss, from 0 to 1",
+            otherwise="0",
+            metavar="WEIGHT",
+            is_share=True,
+        ),
     ),
     defaults=Recipe(name="", source="", models={}),
     space={

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, source_of
 from dense_lstm_zoo.corpora.names import list_corpora as list_corpora
-from dense_lstm_zoo.data import sources
+from dense_lstm_zoo.data import soft_labels, sources
 from dense_lstm_zoo.data.frames import check_frame, column_names, parts_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,10 @@ def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> An
     columns = {option: name for option, name in settings.items() if option.endswith("_column")}
     for part, table in parts.items():
         names = column_names(table)
-        for name in columns.values():
+        for option, name in columns.items():
+            may_be_soft = part == "train" and option == "label_column"
+            if may_be_soft and soft_labels.label_columns(names, list(columns.values()), "the dataset"):
+                continue
             if names and str(name) not in names:
                 place = "the frame" if len(parts) == 1 else f"the {part} frame"
                 raise ValueError(

@@ -63,7 +63,13 @@ class Delimited:
 
 
 def read_table(
-    lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str, delimiter: str | None = None
+    lines: Iterable[str],
+    name: str,
+    form: str,
+    columns: Sequence[str],
+    advice: str,
+    delimiter: str | None = None,
+    instead: str = "",
 ) -> Delimited:
     """Return the rows of a table, which are read lazily. The column names are read at once.
 
@@ -77,6 +83,7 @@ def read_table(
         columns: The columns that the table must have. The one of the texts comes first.
         advice: What to do if it does not have them.
         delimiter: What is between two cells. None finds it out.
+        instead: As for ``check_columns``.
 
     Raises:
         ValueError: No such column, or it is there twice. On iteration, with the line: a quotation mark that is never
@@ -95,13 +102,13 @@ def read_table(
     stripped = [cell.strip() for cell in names]
     if set(columns) <= set(stripped) and not set(columns) <= set(names):
         names = stripped
-    check_columns(name, names, columns, advice)
+    check_columns(name, names, columns, advice, instead)
     if dialect.delimiter not in (_usual(form), delimiter):
         say(f"{name}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
     return Delimited(names, dialect.delimiter, _examples(rows, name, names, columns, dialect.delimiter))
 
 
-def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str) -> None:
+def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str, instead: str = "") -> None:
     """Raise ``ValueError`` unless a table has each of the columns once.
 
     Args:
@@ -109,9 +116,13 @@ def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advic
         names: The names of its columns.
         columns: The columns that it must have.
         advice: What to do if it does not have them.
+        instead: What the names of several columns begin with that may take the place of the last one. Empty for none.
     """
+    has_others = instead != "" and sum(column.startswith(instead) for column in names) > 1
     for column in columns:
         if column not in names:
+            if has_others and column == columns[-1]:
+                continue
             beginning = "".join(names[:1]).lstrip().lower()
             looks = next(
                 (f" {description}" for start, description in _LOOKS.items() if beginning.startswith(start)), ""
@@ -319,7 +330,7 @@ def _is_other_header(row: list[str], names: list[str], columns: Sequence[str]) -
     cells, folded = _folded(row), _folded(names)
     if sorted(cells) == sorted(folded):
         return True
-    places = [names.index(column) for column in columns]
+    places = [names.index(column) for column in columns if column in names]
     return len(places) > 1 and all(place < len(cells) and cells[place] == folded[place] for place in places)
 
 

@@ -6,16 +6,17 @@ import io
 import json
 import sys
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import delimited, typed_tables
+from dense_lstm_zoo.data import delimited, soft_labels, typed_tables
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.labels import CodedLabels
+from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 from dense_lstm_zoo.data.table_lines import opened, read_lines
 from dense_lstm_zoo.display.notes import say
@@ -36,7 +37,8 @@ _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-colu
 class Table:
     """The two columns of a file, with the line on which each row begins, or in Parquet and xlsx its number.
 
-    ``texts`` is a list, or of a large file ``StoredTexts``.
+    ``texts`` is a list, or of a large file ``StoredTexts``. ``soft`` is None for a file without soft labels. Where a
+    row has some, its label may be empty.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Table:
     texts: list[str] | StoredTexts
     labels: CodedLabels
     unit: str = "line"
+    soft: SoftRows | None = None
 
     def name_rows(self, lines: Sequence[int]) -> str:
         """Return the file, the number of rows on these lines, and the first of them, to begin an error with."""
@@ -72,6 +75,8 @@ class ReadingOptions:
 def read_tables(kind: str, paths: Mapping[str, str | Path | None], options: ReadingOptions) -> dict[str, Table]:
     """Return the table of each named file, after checking that all of them exist.
 
+    The training file may have soft labels: columns ``probability_NAME`` beside the labels, or in their place.
+
     Args:
         kind: The format of the training file, or of a file alone.
         paths: The files by part. Dev and test files may have other formats, by their names.
@@ -91,40 +96,50 @@ def read_tables(kind: str, paths: Mapping[str, str | Path | None], options: Read
     forms = {part: form_beside(path, kind, existing.get("train", path), FORMATS) for part, path in existing.items()}
     if delimiter is not None and not {"csv", "tsv"} & set(forms.values()):
         raise ValueError(f"delimiter (--delimiter) is for csv and tsv; {next(iter(existing.values()))} is {kind}.")
-    return {part: _read_file(forms[part], path, options) for part, path in existing.items()}
+    return {part: _read_file(forms[part], path, options, part == "train") for part, path in existing.items()}
 
 
-_Rows = Iterator[tuple[int, str, str]]  # the line, the text and the label of each
+@dataclass(frozen=True)
+class _SoftLabel:
+    """The probabilities of a row by label, and who gave them."""
+
+    shares: Mapping[str, object]
+    teacher: object = None
 
 
-def _read_file(kind: str, path: Path, options: ReadingOptions) -> Table:
+_NO_SOFT_LABEL = _SoftLabel({})
+_Rows = Iterator[tuple[int, str, str, _SoftLabel]]  # the line, the text and the label of each
+
+
+def _read_file(kind: str, path: Path, options: ReadingOptions, may_be_soft: bool) -> Table:
     if kind in typed_tables.FORMATS:
         with opened(path) as file:
             content = file.read()
-        return _read_rows(path, _typed_rows(kind, path, content, options), options, unit="row")
+        return _read_rows(path, _typed_rows(kind, path, content, options, may_be_soft), options, unit="row")
     if kind == "jsonl":
         # Only line feeds end a line: JSON strings may contain other Unicode line separators.
-        cells = _json_cells(path, read_lines(path, options.encoding, newline="\n"), options)
+        cells = _json_cells(path, read_lines(path, options.encoding, newline="\n"), options, may_be_soft)
         return _read_rows(path, _rows_of_cells(cells, options), options)
     lines = read_lines(path, options.encoding, newline="")
-    return _read_rows(path, _delimited_rows(kind, path, lines, options), options)
+    return _read_rows(path, _delimited_rows(kind, path, lines, options, may_be_soft), options)
 
 
 def _read_rows(path: Path, rows: _Rows, options: ReadingOptions, unit: str = "line") -> Table:
     """Return the table of rows, after checking their cells. Rows that are left out are counted on standard error."""
-    lines, labels, empty, size = array("q"), CodedLabels(), array("q"), 0
+    lines, labels, empty, size, soft = array("q"), CodedLabels(), array("q"), 0, SoftRows()
     texts: list[str] | StoredTexts = []
-    for line, text, label in rows:
-        if not text.strip() or (options.skip_empty and not label):
+    for line, text, label, soft_label in rows:
+        if not text.strip() or (options.skip_empty and not (label or soft_label.shares)):
             empty.append(line)
             continue
         lines.append(line)
         texts.append(text)
         labels.append(label)
+        soft.append(soft_label.shares, f"{path}, {unit} {line}", soft_label.teacher)
         size += len(text)
         if size > MOST_IN_MEMORY and isinstance(texts, list):
             texts = StoredTexts(texts)
-    table = Table(path, lines, texts, labels, unit)
+    table = Table(path, lines, texts, labels, unit, soft if soft.names else None)
     if not lines and not empty:
         raise ValueError(f"{path} has a row of column names and no examples.")
     if empty and not options.skip_empty:
@@ -146,7 +161,10 @@ def _refuse_empty(table: Table, lines: Sequence[int], kind_of_cell: str) -> None
 
 def _check_labels(table: Table) -> None:
     """Raise ``ValueError`` with the rows for labels that are empty, too long or cannot be written."""
-    if places := table.labels.places(lambda label: not label.strip()):
+    places = table.labels.places(lambda label: not label.strip())
+    if table.soft is not None:
+        places = [place for place in places if not table.soft.has(place)]
+    if places:
         _refuse_empty(table, [table.lines[place] for place in places], "label")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
@@ -157,51 +175,97 @@ def _check_labels(table: Table) -> None:
             raise ValueError(f"{rows} with a label {wrong}; the first is {table.labels[places[0]]!a:.60}.")
 
 
-def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: ReadingOptions) -> _Rows:
+def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: ReadingOptions, may_be_soft: bool) -> _Rows:
     columns, delimiter = (options.text_column, options.label_column), delimited.check_delimiter(options.delimiter)
-    source = delimited.read_table(lines, str(path), kind, columns, _NAME_COLUMNS, delimiter)
-    text_at, label_at = map(source.names.index, columns)
+    instead = soft_labels.PREFIX if may_be_soft else ""
+    source = delimited.read_table(lines, str(path), kind, columns, _NAME_COLUMNS, delimiter, instead)
+    text_at, label_at = source.names.index(columns[0]), _place(columns[1], source.names)
+    soft_label = _soft_cells(path, source.names, columns) if may_be_soft else _no_soft_label
     for line, row in source.rows:
         # Blank rows, of which spreadsheets often write many at the end, are not examples.
         if any(cell.strip() for cell in row):
-            cells = [*row, *[""] * (len(source.names) - len(row))]
-            yield line, cells[text_at], cells[label_at].strip()
+            cells = [*row, *[""] * (len(source.names) - len(row)), ""]
+            yield line, cells[text_at], cells[label_at].strip(), soft_label(cells)
 
 
-def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions) -> _Rows:
+def _place(column: str, names: Sequence[str]) -> int:
+    """Return the place of a column, or for one that is not there, the place behind the last."""
+    return names.index(column) if column in names else len(names)
+
+
+def _soft_cells(path: Path, names: Sequence[str], columns: Sequence[str]) -> Callable[[Sequence[Any]], _SoftLabel]:
+    """Return a function from the cells of a row to its soft label."""
+    labels = soft_labels.label_columns(names, columns, str(path))
+    if not labels:
+        return _no_soft_label
+    places = {label: names.index(column) for column, label in labels.items()}
+    teacher_at = len(names) if soft_labels.TEACHER in columns else _place(soft_labels.TEACHER, names)
+
+    def soft_label(cells: Sequence[Any]) -> _SoftLabel:
+        shares = soft_labels.present({label: cells[place] for label, place in places.items()})
+        return _SoftLabel(shares, cells[teacher_at])
+
+    return soft_label
+
+
+def _no_soft_label(cells: Sequence[Any]) -> _SoftLabel:
+    return _NO_SOFT_LABEL
+
+
+def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions, may_be_soft: bool) -> _Rows:
     columns = (options.text_column, options.label_column)
-    source = typed_tables.read_typed(io.BytesIO(content), str(path), kind, columns, _NAME_COLUMNS, only=True)
-    text_at, label_at = map(source.names.index, columns)
-    cells = ((f"{path}, row {number}", number, row[text_at], row[label_at]) for number, row in source.rows)
-    return _rows_of_cells(cells, options)
+    instead = soft_labels.PREFIX if may_be_soft else ""
+    beginnings = (instead, soft_labels.TEACHER) if may_be_soft else ()
+    source = typed_tables.read_typed(
+        io.BytesIO(content),
+        str(path),
+        kind,
+        columns,
+        _NAME_COLUMNS,
+        only=lambda column: column in columns or column.startswith(beginnings),
+        instead=instead,
+    )
+    text_at, label_at = source.names.index(columns[0]), _place(columns[1], source.names)
+    soft_label = _soft_cells(path, source.names, columns) if may_be_soft else _no_soft_label
+
+    def cells() -> _Cells:
+        for number, row in source.rows:
+            row = [*row, None]
+            yield f"{path}, row {number}", number, row[text_at], row[label_at], soft_label(row)
+
+    return _rows_of_cells(cells(), options)
 
 
-_Cells = Iterator[tuple[str, int, object, object]]
+_Cells = Iterator[tuple[str, int, object, object, _SoftLabel]]
 
 
-def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions) -> _Cells:
-    """Yield the location, the line, the text and the label of each object."""
+def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_be_soft: bool) -> _Cells:
+    """Yield the location, the line, the text, the label and the soft label of each object."""
     columns = (options.text_column, options.label_column)
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         location = f"{path}, line {number}"
         row = parse_json_object(line.removesuffix("\n"), location, " and ".join(map(repr, columns)))
+        soft_label = _NO_SOFT_LABEL
+        if may_be_soft and (shares := soft_labels.present(soft_labels.of_json(row, columns, location))):
+            soft_label = _SoftLabel(shares, None if soft_labels.TEACHER in columns else row.get(soft_labels.TEACHER))
+            row.setdefault(options.label_column, None)
         for column in columns:
             if column not in row:
                 raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")
-        yield location, number, *(row[column] for column in columns)
+        yield location, number, row[columns[0]], row[columns[1]], soft_label
 
 
 def _rows_of_cells(cells: _Cells, options: ReadingOptions) -> _Rows:
     """Yield the rows of cells that have types."""
-    for location, number, text, label in cells:
+    for location, number, text, label, soft_label in cells:
         if not isinstance(text, str | None):
             raise ValueError(f"{location}: {options.text_column!r} must be a string; found {text!r:.80}.")
         if not isinstance(label, str | int | float | None):
             raise ValueError(f"{location}: {options.label_column!r} must be a string or a number; found {label!r:.80}.")
         # NaN, which json.loads accepts, often stands for a missing value in a column of numbers.
-        yield number, text or "", "" if label is None or label != label else str(label).strip()
+        yield number, text or "", "" if label is None or label != label else str(label).strip(), soft_label
 
 
 def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:

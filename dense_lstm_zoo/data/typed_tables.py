@@ -6,7 +6,7 @@ import contextlib
 import io
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -38,7 +38,14 @@ class TypedTable:
 
 
 def read_typed(
-    stream: BinaryIO, name: str, form: str, columns: Sequence[str], advice: str, *, only: bool = False
+    stream: BinaryIO,
+    name: str,
+    form: str,
+    columns: Sequence[str],
+    advice: str,
+    *,
+    only: Callable[[str], bool] | None = None,
+    instead: str = "",
 ) -> TypedTable:
     """Return the rows of a table, which are read lazily. The column names are read at once.
 
@@ -50,7 +57,8 @@ def read_typed(
         form: One of ``FORMATS``.
         columns: The columns that the table must have.
         advice: What to do if it does not have them.
-        only: Whether other columns of a Parquet file are left out.
+        only: Returns whether a column of a Parquet file is read. None reads all.
+        instead: As for ``delimited.check_columns``.
 
     Raises:
         ValueError: The library that reads such files is not installed, another kind of file, a damaged one, no such
@@ -68,14 +76,21 @@ def read_typed(
         )
     try:
         if form == "parquet":
-            return _parquet(stream, name, columns, advice, only)
-        return _workbook(stream, name, columns, advice)
+            return _parquet(stream, name, columns, advice, only, instead)
+        return _workbook(stream, name, columns, advice, instead)
     except ImportError:
         library = _LIBRARIES[form]
         raise ValueError(f"{name} is read with {library}, which is not installed: {_EXTRAS[form]}.") from None
 
 
-def _parquet(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, only: bool) -> TypedTable:
+def _parquet(
+    stream: BinaryIO,
+    name: str,
+    columns: Sequence[str],
+    advice: str,
+    only: Callable[[str], bool] | None,
+    instead: str,
+) -> TypedTable:
     import pyarrow
     from pyarrow import parquet
 
@@ -84,9 +99,9 @@ def _parquet(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, o
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{name} is not a whole Parquet file: {str(error).rstrip('.')}.") from None
     names = list(file.schema_arrow.names)
-    check_columns(name, names, columns, advice)
-    if only:
-        names = [column for column in names if column in columns]
+    check_columns(name, names, columns, advice, instead)
+    if only is not None:
+        names = [column for column in names if only(column)]
     return TypedTable(names, _parquet_rows(file, name, names))
 
 
@@ -106,7 +121,7 @@ def _parquet_rows(file: Any, name: str, names: list[str]) -> Iterator[tuple[int,
         raise ValueError(f"{name}, after row {number}: a cell cannot be read: {error}.") from None
 
 
-def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) -> TypedTable:
+def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, instead: str) -> TypedTable:
     import openpyxl
 
     size = 0
@@ -131,7 +146,7 @@ def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str) 
         raise ValueError(f"{name} is empty; a table begins with a row of column names.")
     fitting = [title for title, row in names.items() if set(columns) <= set(row)]
     title = (fitting or [title for title, row in names.items() if any(row)])[0]
-    check_columns(name, names[title], columns, advice)
+    check_columns(name, names[title], columns, advice, instead)
     if others := [other for other in names if other != title and any(names[other])]:
         say(f"{name}: the sheet {title!r} is read, and not {', '.join(map(repr, others)):.200}.")
     return TypedTable(names[title], _below(sheets[title], names[title], name))

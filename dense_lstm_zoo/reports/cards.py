@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_LABELS = 50  # labels.json holds all labels
 _MOST_CONFUSIONS = 3
 _MOST_WRONG = 3
+_MOST_TEACHERS = 10
 _RARE = 10  # a class with fewer texts says little
 
 
@@ -33,7 +34,7 @@ def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = Non
     config = bundle.config
     training, evaluation = config["training"], bundle.evaluation
     parts = [f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}", _knows(bundle)]
-    parts += [_origin(training.get("init_from")), fenced(bundle.summary())]
+    parts += [_origin(training.get("init_from")), _teacher(training.get("taught_by")), fenced(bundle.summary())]
     if not evaluation:
         parts.append("It has no scores; `bundle.rescore(test=...)` adds them.")
     elif use is None:
@@ -79,6 +80,16 @@ def _origin(origin: Mapping[str, Any] | None) -> str:
     for part, count in origin.get("overlap", {}).items():
         sentence += f" **{count:,} {escape(part)} texts were among the texts it was trained on.**"
     return f"{sentence} {_origin(origin.get('init_from'))}".strip()
+
+
+def _teacher(taught_by: Any) -> str:
+    """Return a line about those whose probabilities the model learnt from, or an empty one."""
+    if not isinstance(taught_by, Mapping):
+        return ""
+    teachers = [escape(name, 200) for name in list(taught_by.get("teachers", ()))[:_MOST_TEACHERS]]
+    who = f"Taught by {', '.join(teachers)}" if teachers else "Taught by probabilities that do not name their teacher"
+    texts, labelled = (escape(taught_by.get(name)) for name in ("texts", "labelled"))
+    return f"{who}: soft labels for {texts} training texts, of which {labelled} have a label of their own."
 
 
 def _classes(evaluation: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], str]:
@@ -202,4 +213,4 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 
 def _is_listed(name: str, value: Any) -> bool:
-    return value is not None and name not in ("init_from", "context")  # the card tells them in words
+    return value is not None and name not in ("init_from", "context", "taught_by")  # the card tells them in words

@@ -27,6 +27,7 @@ class Option:
         searched: Whether a sweep may search it.
         metavar: The name of the value in the command line's help.
         choices: The strings accepted. None means any. A ``dict`` accepts them too.
+        is_share: Whether a ``float`` is a share, from 0 to 1.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Option:
     searched: bool = False
     metavar: str | None = None
     choices: tuple[str, ...] = ()
+    is_share: bool = False
 
     @property
     def annotation(self) -> str:
@@ -55,6 +57,8 @@ class Option:
             return
         if self.kind is int:
             checks.integer(self.name, value, self.minimum)
+        elif self.kind is float and self.is_share:
+            checks.share(self.name, value)
         elif self.kind is float:
             checks.positive(self.name, value)
         elif self.kind is bool and not isinstance(value, bool):

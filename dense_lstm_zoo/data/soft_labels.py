@@ -1,0 +1,197 @@
+"""Soft labels: for each text a probability of each label, as a teacher gives them, in the columns of a table."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.display.notes import say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PREFIX = "probability_"  # of the column of each label
+NESTED = "probabilities"  # in JSON, an object with the probability of each label
+TEACHER = "teacher"  # the column that names who gave the probabilities
+_TOLERANCE = 0.01  # of a sum: files hold rounded numbers
+_EXACT = 1e-5  # sums nearer to one are those of float32
+
+
+def label_columns(names: Iterable[Any], without: Sequence[Any], location: str) -> dict[str, str]:
+    """Return the label of each column of probabilities. Empty without two of them.
+
+    Raises:
+        ValueError: A column that is there twice.
+
+    Args:
+        names: The columns of a table.
+        without: Columns that are something else whatever their names.
+        location: The table, for a line on standard error about a column that stands alone.
+
+    Example:
+        >>> label_columns(["text", "probability_bad", "probability_good"], ["text"], "reviews.csv")
+        {'probability_bad': 'bad', 'probability_good': 'good'}
+    """
+    columns = [
+        name
+        for name in names
+        if isinstance(name, str) and name.startswith(PREFIX) and name != PREFIX and name not in without
+    ]
+    if len(columns) == 1:
+        say(f"{location}: the column {columns[0]!r} is not read; soft labels have a column for each label.")
+        return {}
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise ValueError(f"{location} has {columns.count(twice)} columns named {twice!r}; rename all but one.")
+    return {column: column.removeprefix(PREFIX) for column in columns}
+
+
+class SoftRows:
+    """The probabilities of texts, collected row by row. A row may have none, and then has a label.
+
+    Example:
+        >>> rows = SoftRows()
+        >>> rows.append({"bad": "0.25", "good": "0.75"}, "reviews.csv, line 2")
+        >>> rows.append({}, "reviews.csv, line 3")
+        >>> rows.names, rows.values.tolist()
+        (['bad', 'good'], [[0.25, 0.75], [nan, nan]])
+    """
+
+    def __init__(self) -> None:
+        self._place_of: dict[str, int] = {}
+        self._places, self._shares = array("l"), array("d")  # of all rows, one after the other
+        self._ends = array("q")
+        self._teachers: dict[str, None] = {}
+
+    def append(self, shares: Mapping[str, Any], location: str, teacher: Any = None) -> None:
+        """Add a row.
+
+        Args:
+            shares: The probability of each label, a number or the text of one. Empty for a row without probabilities.
+            location: Where the row is, for errors.
+            teacher: Who gave them, a string, or anything else for nobody known.
+
+        Raises:
+            ValueError: A probability that is not a number.
+        """
+        for label, share in shares.items():
+            self._places.append(self._place_of.setdefault(label, len(self._place_of)))
+            self._shares.append(_number(share, label, location))
+        self._ends.append(len(self._shares))
+        if shares and isinstance(teacher, str) and teacher.strip():
+            self._teachers.setdefault(teacher.strip())
+
+    def has(self, place: int) -> bool:
+        """Return whether the row at a place has probabilities."""
+        return self._ends[place] > (self._ends[place - 1] if place else 0)
+
+    @property
+    def names(self) -> list[str]:
+        """The labels, as they first occur."""
+        return list(self._place_of)
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """Those who gave the probabilities, as far as the rows say."""
+        return tuple(self._teachers)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The probabilities (rows, labels), float64, NaN for rows that have none."""
+        import numpy as np
+
+        counts = np.diff(np.asarray(self._ends), prepend=0)
+        values = np.where(counts > 0, 0.0, np.nan)[:, None].repeat(len(self._place_of), axis=1)
+        values[np.repeat(np.arange(len(counts)), counts), np.asarray(self._places)] = self._shares
+        return values
+
+
+def _number(share: Any, label: str, location: str) -> float:
+    try:
+        if isinstance(share, bool) or share is None:
+            raise ValueError
+        return float(share)
+    except (TypeError, ValueError):
+        raise ValueError(f"{location}: the probability of {label!r} must be a number; found {share!r:.80}.") from None
+
+
+def present(shares: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the probabilities of a row, or nothing if all its cells are empty or NaN."""
+    return {} if all(_is_empty(share) for share in shares.values()) else shares
+
+
+def _is_empty(share: Any) -> bool:
+    return share is None or share != share or (isinstance(share, str) and not share.strip())
+
+
+def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> dict[str, Any]:
+    """Return the probability of each label in an object of JSON: of ``probabilities``, or of ``probability_NAME``.
+
+    Raises:
+        ValueError: ``probabilities`` that are not an object.
+    """
+    nested = row.get(NESTED)
+    if nested is None or NESTED in without:
+        return {label: row[column] for column, label in label_columns(row, without, location).items()}
+    if not isinstance(nested, dict):
+        raise ValueError(
+            f"{location}: {NESTED!r} must be an object with the probability of each label; found {nested!r:.80}."
+        )
+    return nested
+
+
+def checked(values: Any, locate: Callable[[int], str]) -> np.ndarray:
+    """Return probabilities as float32 (texts, labels), each row with the sum 1.
+
+    Args:
+        values: The probabilities (texts, labels).
+        locate: Returns where a row is, for errors.
+
+    Raises:
+        TypeError: Not a matrix of numbers.
+        ValueError: A row with a number that is negative, infinite or NaN, or with another sum than 1.
+
+    Example:
+        >>> checked([[0.2, 0.8], [0.4, 0.4]], "row {}".format)
+        Traceback (most recent call last):
+        ValueError: row 1: the probabilities of a text must add up to 1; received 0.4, 0.4, which add up to 0.8.
+    """
+    import numpy as np
+
+    try:
+        rows = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.ndim != 2 or rows.shape[1] < 2:
+        shape = f"an array of shape {rows.shape}" if rows.size else f"{values!r:.80}"
+        raise TypeError(f"probabilities must be numbers (texts, labels) of at least two labels; received {shape}.")
+    sums = rows.sum(axis=1)
+    for is_wrong, complaint in (
+        (~np.isfinite(rows).all(axis=1), "must be finite numbers"),
+        ((rows < 0).any(axis=1), "must not be negative"),
+        (np.abs(sums - 1) > _TOLERANCE, "must add up to 1"),
+    ):
+        if is_wrong.any():
+            place = int(is_wrong.argmax())
+            shares = ", ".join(f"{share:.6g}" for share in rows[place, :8]) + (", ..." if rows.shape[1] > 8 else "")
+            total = f", which add up to {sums[place]:.6g}" if "add up" in complaint else ""
+            raise ValueError(f"{locate(place)}: the probabilities of a text {complaint}; received {shares}{total}.")
+    is_rounded = np.abs(sums - 1) > _EXACT
+    rows = np.where(is_rounded[:, None], rows / np.where(is_rounded, sums, 1.0)[:, None], rows)
+    return rows.astype(np.float32)
+
+
+def unknown_label(label: str, columns: Iterable[str], location: str) -> ValueError:
+    """Return (not raise) the error for a label of which there are no probabilities.
+
+    Args:
+        label: The label.
+        columns: The labels that have some.
+        location: Where it is.
+    """
+    unknown = checks.unknown_name(f"label for the probabilities of {location}:", label, list(columns))
+    return ValueError(
+        f"{unknown} Columns that begin with {PREFIX} hold the probability of each label; rename them if they do not."
+    )
