@@ -31,7 +31,7 @@ FLOORS = (
     ("comparing", "exports"),
     TASKS,
     ("search",),
-    ("batch", "interfaces", "measuring"),
+    ("batch", "interfaces", "measuring", "teaching"),
     ("cli",),
 )
 # Files that name a task: the public names, and what a saved model may name.

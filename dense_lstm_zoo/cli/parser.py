@@ -11,6 +11,7 @@ from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
     evaluate,
     export,
     generate,
+    label,
     listing,
     measure,
     predict,
@@ -26,7 +27,7 @@ from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
 from dense_lstm_zoo.cli.command import COMMANDS, CommandParser, Program
 
 ORDER = (
-    *("list", "presets", "describe", "fetch"),
+    *("list", "presets", "describe", "fetch", "label"),
     *("train", "tune", "evaluate", "compare"),
     *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain", "suggest"),
     *("tokenize", "word-vectors", "join-lm"),

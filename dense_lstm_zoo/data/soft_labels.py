@@ -19,7 +19,7 @@ _TOLERANCE = 0.01  # of a sum: files hold rounded numbers
 _EXACT = 1e-5  # sums nearer to one are those of float32
 
 
-def label_columns(names: Iterable[Any], without: Sequence[Any], location: str) -> dict[str, str]:
+def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *, says: bool = True) -> dict[str, str]:
     """Return the label of each column of probabilities. Empty without two of them.
 
     Raises:
@@ -28,7 +28,8 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str) -
     Args:
         names: The columns of a table.
         without: Columns that are something else whatever their names.
-        location: The table, for a line on standard error about a column that stands alone.
+        location: The table, for errors, and for a line on standard error about a column that stands alone.
+        says: Whether to write that line.
 
     Example:
         >>> label_columns(["text", "probability_bad", "probability_good"], ["text"], "reviews.csv")
@@ -40,7 +41,8 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str) -
         if isinstance(name, str) and name.startswith(PREFIX) and name != PREFIX and name not in without
     ]
     if len(columns) == 1:
-        say(f"{location}: the column {columns[0]!r} is not read; soft labels have a column for each label.")
+        if says:
+            say(f"{location}: the column {columns[0]!r} is not read; soft labels have a column for each label.")
         return {}
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
@@ -134,7 +136,7 @@ def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> di
     """
     nested = row.get(NESTED)
     if nested is None or NESTED in without:
-        return {label: row[column] for column, label in label_columns(row, without, location).items()}
+        return {label: row[column] for column, label in label_columns(row, without, location, says=False).items()}
     if not isinstance(nested, dict):
         raise ValueError(
             f"{location}: {NESTED!r} must be an object with the probability of each label; found {nested!r:.80}."

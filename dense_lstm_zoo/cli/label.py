@@ -1,0 +1,54 @@
+"""The command that labels texts with a teacher: label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli.arguments import DELIMITER, OVERWRITE
+from dense_lstm_zoo.cli.command import argument, command
+from dense_lstm_zoo.cli.loading import import_tensorflow
+from dense_lstm_zoo.cli.training_arguments import QUIET
+from dense_lstm_zoo.data.delimited import check_delimiter
+from dense_lstm_zoo.storage import files
+
+
+@command(
+    "label",
+    "Let a teacher label texts, and write probabilities that train reads. An interrupted labelling goes on.",
+    argument(
+        "teacher",
+        nargs="+",
+        help="a trained classifier (folder, preset's name or address) or a file of answers, or several for their mean",
+    ),
+    argument(
+        "--file", metavar="FILE", help="texts: one per line, or a table (default: the training texts of --dataset)"
+    ),
+    argument("-o", "--output", metavar="FILE", required=True, help="csv, jsonl or parquet, by its name; required"),
+    OVERWRITE,
+    argument(
+        "--dataset",
+        metavar="NAME",
+        help="what the student is scored on, a corpus, file or folder: copies of its dev and test texts are left out",
+    ),
+    argument("--train-texts", action="store_true", help="also label the training texts of --dataset"),
+    argument(
+        "--augment", type=int, default=0, metavar="N", help="also label N changed copies of each text (default: 0)"
+    ),
+    argument("--seed", type=int, default=1, metavar="N", help="of the copies (default: 1)"),
+    argument("--labels", nargs="+", metavar="NAME", help="for a file of answers: the labels; others are left out"),
+    argument("--text-column", metavar="NAME", help="tables: the texts' column (default: text)"),
+    argument("--label-column", metavar="NAME", help="tables: the labels' column (default: label, if there is one)"),
+    argument("--encoding", metavar="NAME", help="encoding of the files (default: utf-8)"),
+    DELIMITER,
+    argument("--batch-size", type=int, metavar="N", help="texts that are labelled together (default: 1,024)"),
+    QUIET,
+    example="label dc_bilstm_sst2 --file raw.txt --output soft.parquet --dataset sst2",
+)
+def label(teacher: list[str], file: str | None, delimiter: str | None, **options: Any) -> None:
+    """Write soft labels."""
+    if file is not None:
+        files.existing_file(file)
+    check_delimiter(delimiter)
+    import_tensorflow()
+    zoo.teach(teacher, file, delimiter=delimiter, **options)

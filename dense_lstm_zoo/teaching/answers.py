@@ -1,0 +1,127 @@
+"""A teacher's answers in any of their forms, as probabilities."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import soft_labels
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_FORMS = "a matrix (texts, labels), or for each text a dictionary of probabilities, or a label, or None for no answer"
+
+
+def probabilities_of(answers: Any, labels: Sequence[str], count: int, teacher: str) -> np.ndarray:
+    """Return what a function answers as probabilities: float32 (texts, labels), NaN for a text without an answer.
+
+    Args:
+        answers: A matrix (texts, labels), or a list with an item per text: a dictionary of probabilities by label, a
+            label, or None.
+        labels: The labels, in the order of the columns.
+        count: The number of texts.
+        teacher: The teacher's name, for errors.
+
+    Raises:
+        TypeError: Answers of another form.
+        ValueError: Another number of answers, probabilities that are not, or a label that is unknown in a dictionary.
+
+    Example:
+        >>> probabilities_of([{"bad": 0.25, "good": 0.75}, "Bad.", "no idea"], ["bad", "good"], 3, "mine").tolist()
+        [[0.25, 0.75], [1.0, 0.0], [nan, nan]]
+    """
+    import numpy as np
+
+    if hasattr(answers, "numpy"):  # a tensor
+        answers = answers.numpy()
+    if isinstance(answers, str | bytes | Mapping) or not hasattr(answers, "__len__"):
+        raise TypeError(f"{teacher} must return {_FORMS}; received {type(answers).__name__}.")
+    if len(answers) != count:
+        raise ValueError(f"{teacher} must answer each text; it returned {len(answers)} answers to {count} texts.")
+    if getattr(answers, "ndim", 0) == 2 and answers.shape[1] != len(labels):
+        raise ValueError(
+            f"{teacher} returned {answers.shape[1]} probabilities per text; there are {len(labels)} labels."
+        )
+    rows = np.full((count, len(labels)), np.nan)
+    find = label_finder(labels)
+    for number, answer in enumerate(answers):
+        if answer is None:
+            continue
+        if isinstance(answer, str):
+            place = find(answer)
+            if place is not None:
+                rows[number] = one_hot(place, len(labels))
+        elif isinstance(answer, Mapping):
+            rows[number] = _of_mapping(answer, labels, teacher)
+        elif np.shape(answer) == (len(labels),):
+            rows[number] = answer
+        else:
+            raise TypeError(f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}.")
+        if not isinstance(answer, str) and np.isnan(rows[number]).any():
+            raise ValueError(f"{teacher}, answer {number}, counted from 0: the probabilities hold NaN.")
+    return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format)
+
+
+def checked_rows(rows: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
+    """Return probabilities as ``soft_labels.checked`` does, except that rows may be NaN, for no answer."""
+    import numpy as np
+
+    answered = np.flatnonzero(~np.isnan(rows).all(axis=1))
+    result = np.full(rows.shape, np.nan, np.float32)
+    if len(answered):
+        result[answered] = soft_labels.checked(rows[answered], lambda place: locate(int(answered[place])))
+    return result
+
+
+def one_hot(place: int, count: int, confidence: float = 1.0) -> list[float]:
+    """Return the probabilities of a label that is given with a confidence. The others share the rest.
+
+    Example:
+        >>> one_hot(1, 3, 0.5)
+        [0.25, 0.5, 0.25]
+    """
+    return [confidence if i == place else (1 - confidence) / (count - 1) for i in range(count)]
+
+
+def label_finder(labels: Sequence[str]) -> Callable[[str], int | None]:
+    """Return a function from what a teacher writes to the index of the label that it means, or None.
+
+    Case, spaces and punctuation around a label do not count, nor does what stands before a colon.
+
+    Example:
+        >>> find = label_finder(["bad", "good"])
+        >>> [find(text) for text in ("good", " **Good**.", "Sentiment: bad", "not good")]
+        [1, 1, 0, None]
+    """
+    exact = {written.key(label): i for i, label in enumerate(labels)}
+    plain: dict[str, int | None] = {}
+    for i, label in enumerate(labels):
+        plain[_plain(label)] = None if _plain(label) in plain else i  # two labels that only punctuation tells apart
+
+    def find(text: str) -> int | None:
+        if (key := written.key(text.strip())) in exact:
+            return exact[key]
+        return next((plain[x] for x in (_plain(text), _plain(text.rpartition(":")[2])) if x in plain), None)
+
+    return find
+
+
+def _plain(text: str) -> str:
+    """Return a text in one case, without spaces and punctuation at its ends."""
+    characters = text.casefold()
+    is_word = [unicodedata.category(character)[0] in "LNS" for character in characters]
+    if not any(is_word):
+        return characters.strip()
+    return characters[is_word.index(True) : len(is_word) - is_word[::-1].index(True)]
+
+
+def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], teacher: str) -> list[float]:
+    shares = {written.key(str(name)): float(share) for name, share in answer.items()}
+    known = {written.key(label) for label in labels}
+    for name in answer:
+        if written.key(str(name)) not in known:
+            raise soft_labels.unknown_label(str(name), labels, teacher)
+    return [shares.get(written.key(label), 0.0) for label in labels]

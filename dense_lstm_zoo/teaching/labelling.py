@@ -1,0 +1,127 @@
+"""A labelling that can be killed at any moment: what a teacher has answered is kept, and no text is asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.progress import Progress
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import read_object
+from dense_lstm_zoo.storage.lock import Lock
+from dense_lstm_zoo.teaching.teachers import Teacher
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SETTINGS, _ANSWERS = "settings.json", "answers.f32"
+
+
+class Labelling:
+    """The answers to texts so far, in a folder beside the output. ``answer`` continues from there.
+
+    A batch is added to the file of answers once it is complete, and the file is flushed to the disk. A kill in between
+    leaves part of a batch, which is cut off. Use it as a context manager: it locks the folder.
+
+    Args:
+        folder: The folder.
+        teacher: The teacher.
+        texts: The texts, in their order.
+        batch_size: Texts that the teacher is asked for at once.
+        overwrite: Whether to discard answers that another teacher, or to other texts, gave.
+
+    Raises:
+        BlockingIOError: Another process is labelling there.
+        ValueError: The folder holds the answers of another teacher, or to other texts.
+    """
+
+    def __init__(
+        self, folder: Path, teacher: Teacher, texts: Sequence[str], batch_size: int, *, overwrite: bool = False
+    ) -> None:
+        self.folder, self._teacher, self._texts, self._batch_size = folder, teacher, texts, batch_size
+        self._lock = Lock(folder / "lock", f"Another process is labelling in {folder}.")
+        try:
+            self._open(overwrite)
+        except ValueError:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Labelling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not (self.folder / _ANSWERS).is_file():
+            self.remove()  # nothing to go on from
+        self._lock.release()
+
+    def remove(self) -> None:
+        """Delete the folder. Called when the answers are where they belong."""
+        files.remove_folder(self.folder)
+
+    @property
+    def done(self) -> int:
+        """The number of texts that are answered."""
+        path = self.folder / _ANSWERS
+        size = path.stat().st_size if path.is_file() else 0
+        whole = size // (4 * len(self._teacher.labels))
+        return whole if whole >= len(self._texts) else whole - whole % self._batch_size
+
+    def answer(self, progress: bool = True) -> np.ndarray:
+        """Ask the teacher for all texts that are not answered yet, and return all answers: float32 (texts, labels).
+
+        Raises:
+            ValueError: Answers on the disk that are damaged.
+            Exception: What the teacher raises. The answers before it are kept.
+        """
+        import numpy as np
+
+        width = len(self._teacher.labels)
+        path, start, total = self.folder / _ANSWERS, self.done, len(self._texts)
+        if start and progress:
+            notes.show(f"resuming an interrupted labelling after {start:,} of {total:,} texts")
+        line = Progress("labelled", progress, "texts")
+        line.start(start, total)
+        with path.open("ab") as file:
+            file.truncate(4 * width * start)  # what a kill left of a batch
+        for first in range(start, total, self._batch_size):
+            rows = self._teacher.answer(list(self._texts[first : first + self._batch_size]))
+            with path.open("ab") as file:
+                file.write(np.ascontiguousarray(rows, "<f4").tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+            line.update(first + len(rows))
+        line.finish(total)
+        rows = np.fromfile(path, "<f4").reshape(-1, width)
+        answered = rows[~np.isnan(rows).all(axis=1)]
+        if len(rows) != total or not (np.abs(answered.sum(axis=1) - 1) < 1e-3).all():
+            raise ValueError(f"{path} is damaged. Delete {self.folder} to label the texts again.")
+        return rows.astype(np.float32)
+
+    def _open(self, overwrite: bool) -> None:
+        digest = hashlib.sha256()
+        for text in self._texts:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        settings = {
+            "teacher": self._teacher.identity,
+            "labels": list(self._teacher.labels),
+            "texts": digest.hexdigest(),
+            "batch_size": self._batch_size,
+        }
+        path = self.folder / _SETTINGS
+        before = read_object(path, advice=f"Delete {self.folder} to start over.") if path.is_file() else None
+        if before == json.loads(json.dumps(settings)):
+            return
+        if before is not None and not overwrite:
+            raise ValueError(
+                f"{self.folder} holds an interrupted labelling with other settings: "
+                f"{checks.difference(before, settings)}. Repeat its call to finish it, name another output, or "
+                "overwrite it (overwrite=True, --overwrite)."
+            )
+        (self.folder / _ANSWERS).unlink(missing_ok=True)
+        files.write_json(path, settings)

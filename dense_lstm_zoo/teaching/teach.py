@@ -1,0 +1,272 @@
+"""Soft labels from a teacher: ``teach``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo.teaching import soft_files, teachers
+from dense_lstm_zoo.teaching.augmenting import copies
+from dense_lstm_zoo.teaching.labelling import Labelling
+from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies
+from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
+
+Source = str | os.PathLike[str] | Bundle | Callable[[list[str]], Any]
+UNANSWERED = "without an answer"
+
+
+@dataclass(frozen=True)
+class Taught:
+    """The outcome of ``teach``. ``print`` shows it.
+
+    Attributes:
+        path: The file.
+        teacher: The name of the teacher.
+        labels: The labels.
+        texts: The number of texts in the file.
+        labelled: The number of those that have a label of their own too.
+        copies: The number of those that are changed copies of others.
+        left_out: The number of texts that are not in the file, by the reason.
+    """
+
+    path: Path
+    teacher: str
+    labels: tuple[str, ...]
+    texts: int
+    labelled: int
+    copies: int
+    left_out: dict[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {self.texts:,} texts with probabilities of {', '.join(self.labels)}, by {self.teacher}"]
+        if self.labelled:
+            lines.append(f"{self.labelled:,} of them have a label of their own")
+        if self.copies:
+            lines.append(f"{self.copies:,} of them are changed copies")
+        if self.left_out:
+            lines.append("left out: " + ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()))
+        return "\n".join(lines)
+
+
+def teach(
+    teacher: Source | Sequence[Source],
+    texts: str | os.PathLike[str] | Iterable[str] | pd.DataFrame | None = None,
+    *,
+    output: str | os.PathLike[str],
+    dataset: str | os.PathLike[str] | AnyCorpus | None = None,
+    labels: Sequence[str] | None = None,
+    train_texts: bool = False,
+    augment: int = 0,
+    seed: int = 1,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    batch_size: int | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> Taught:
+    """Let a teacher label texts, and write a table of soft labels that ``train`` reads.
+
+    The answers are kept in ``OUTPUT.unfinished`` batch by batch. After a kill, or a teacher that fails, the same call
+    goes on from there, and ends with the same file. No text is asked for twice.
+
+    Texts that are repeated are labelled once. With ``dataset``, texts with the words of a dev or test text are left
+    out: a student that has read them would be scored too well.
+
+    Args:
+        teacher: A trained classifier, its folder, a preset's name or address; a function from a list of texts to a
+            matrix (texts, labels), or to a list with a dictionary of probabilities, a label or None for each text; a
+            file that another model has written (``probability_NAME``, or ``label`` with or without ``confidence``); or
+            a list of these, whose probabilities are averaged.
+        texts: A file with a text per line, a table, a list of strings, or a table in memory. Labels in a table are
+            kept. None means the training texts of ``dataset``, or those of a teacher that is a file.
+        output: The file to write: csv, jsonl or Parquet, by its name.
+        dataset: The corpus that the student is scored on: a name, a file, a folder or a corpus. Its labels must be the
+            teacher's.
+        labels: The labels, for a function, and for a file with other answers among them. None means those of
+            ``dataset``, or the teacher's.
+        train_texts: Whether the training texts of ``dataset`` are labelled as well. They keep their labels.
+        augment: Changed copies that are made of each text: words are masked, and short spans are taken.
+        seed: Of the copies.
+        text_column: The column of the texts in a table. None means "text".
+        label_column: The column of the labels. None means "label", if there is one.
+        encoding: The encoding of files. None means UTF-8.
+        delimiter: What separates the columns of csv and tsv. None finds it out.
+        batch_size: Texts that the teacher is asked for at once: 1,024 of a trained model, 256 of a function.
+        overwrite: Whether to replace an existing file, or an interrupted labelling of another kind.
+        progress: Whether to print progress.
+
+    Raises:
+        TypeError: Anything but a teacher, or texts that are not strings.
+        ValueError: No texts, a teacher with other labels, a value out of range.
+        FileExistsError: ``output`` exists and ``overwrite`` is False.
+        FileNotFoundError: No such file, folder or preset.
+
+    Example:
+        ``zoo.teach("dc_bilstm_sst2", "raw.txt", output="soft.parquet", dataset="sst2", augment=5)``
+    """
+    checks.integer("augment", augment, minimum=0)
+    checks.integer("seed", seed, minimum=0)
+    if batch_size is not None:
+        checks.integer("batch_size", batch_size)
+    target = check_output(output, overwrite)
+    soft_files.check_format(target)
+    if train_texts and dataset is None:
+        raise ValueError("train_texts=True needs dataset, whose training texts are labelled.")
+    columns = {"text_column": text_column, "label_column": label_column, "encoding": encoding, "delimiter": delimiter}
+    corpus: Any = _corpus(dataset)
+    wanted = _labels(labels, corpus)
+    source = teachers.find(teacher, wanted, columns)
+    raw = _raw_texts(source, texts, corpus, train_texts, columns)
+    own = _own_labels(raw, source.labels)
+    parts = {part: split.texts for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
+    raw, copied = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
+    _warn_of_seen_texts(source, parts)
+    return _label(source, raw, copied, target, batch_size or source.batch_size, overwrite, progress)
+
+
+def _label(
+    teacher: Teacher, raw: RawTexts, copied: int, target: Target, batch_size: int, overwrite: bool, progress: bool
+) -> Taught:
+    """Ask the teacher, and write the file."""
+    import numpy as np
+
+    folder = files.beside(target.real, ".unfinished")
+    with Labelling(folder, teacher, raw.texts, batch_size, overwrite=overwrite) as labelling:
+        rows = labelling.answer(progress)
+        answered = np.flatnonzero(~np.isnan(rows).all(axis=1))
+        raw.leave_out(UNANSWERED, len(rows) - len(answered))
+        if not len(answered):
+            labelling.remove()
+            raise ValueError(f"{teacher.name} has no answer to any of the {len(rows):,} texts.")
+        texts, own = [raw.texts[place] for place in answered], [raw.labels[place] for place in answered]
+        soft_files.write(target, texts, own, teacher.labels, rows[answered], teacher.name)
+        labelling.remove()
+    taught = Taught(
+        path=target.path,
+        teacher=teacher.name,
+        labels=tuple(teacher.labels),
+        texts=len(texts),
+        labelled=sum(label is not None for label in own),
+        copies=int((answered >= len(rows) - copied).sum()),
+        left_out=raw.left_out,
+    )
+    if progress:
+        notes.show(taught)
+    return taught
+
+
+def _corpus(dataset: Any) -> AnyCorpus | None:
+    """Return the corpus of a dataset whose texts have a label each."""
+    if dataset is None:
+        return None
+    from dense_lstm_zoo.corpora.loader import as_corpus
+
+    task = next(task for task in tasks.every() if task.labels_texts)
+    corpus: AnyCorpus = as_corpus(dataset, task.name)
+    task.job_class.check_corpus(corpus)
+    return corpus
+
+
+def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
+    """Return the labels that are wanted, checked, or None for those of the teacher."""
+    if labels is None:
+        return None if corpus is None else list(corpus.label_names)
+    names = [labels] if isinstance(labels, str) else list(labels)
+    if len(names) < 2 or len({written.key(str(name)) for name in names}) < len(names):
+        raise ValueError(f"labels must be at least two different strings; received {labels!r:.80}.")
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(f"labels must be strings that are not empty; received {labels!r:.80}.")
+    checks.writable("The label", names)
+    return names
+
+
+def _raw_texts(source: Teacher, texts: Any, corpus: Any, train_texts: bool, columns: dict[str, Any]) -> RawTexts:
+    """Return the texts to label."""
+    if texts is not None:
+        raw = read_texts(texts, **columns)
+    elif isinstance(source, FileTeacher) and corpus is None:
+        raw = RawTexts(list(source.answers.texts), [None] * len(source.answers.texts))
+    elif corpus is None:
+        raise ValueError(
+            "Say what to label: texts (--file), or dataset (--dataset), whose training texts are labelled."
+        )
+    else:
+        raw = RawTexts()
+    if corpus is not None and (train_texts or texts is None):
+        own = RawTexts()
+        for text, label, is_labelled in zip(
+            corpus.train.texts, corpus.train.labels, corpus.train.labelled.tolist(), strict=True
+        ):
+            if text.strip():
+                own.append(text.strip(), corpus.label_names[label] if is_labelled else None)
+        raw = RawTexts([*own.texts, *raw.texts], [*own.labels, *raw.labels], raw.left_out)
+    return raw
+
+
+def _own_labels(raw: RawTexts, labels: Sequence[str]) -> list[str | None]:
+    """Return the labels of texts that have one, as the teacher writes them."""
+    names = {written.key(label): label for label in labels}
+    own = []
+    for text, label in zip(raw.texts, raw.labels, strict=True):
+        if label is not None and written.key(label) not in names:
+            unknown = checks.unknown_name("label of a text to learn:", label, labels)
+            raise ValueError(f"{unknown} The text is {text!r:.80}.")
+        own.append(None if label is None else names[written.key(label)])
+    return own
+
+
+def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed: int) -> tuple[RawTexts, int]:
+    """Return the texts without copies of others and of scored texts, then changed copies, and how many these are."""
+    seen: set[int] = set()
+    raw = without_copies(raw, parts, seen)
+    if not raw.texts:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in raw.left_out.items())
+        raise ValueError(f"There is no text to label: of all texts, {reasons}.")
+    if not augment:
+        return raw, 0
+    changed = RawTexts()
+    for copy in _copies(raw.texts, augment, seed):
+        changed.append(copy)
+    changed = without_copies(changed, parts, seen)
+    for reason, count in changed.left_out.items():
+        raw.leave_out(f"{reason}, of the changed copies", count)
+    return RawTexts([*raw.texts, *changed.texts], [*raw.labels, *changed.labels], raw.left_out), len(changed.texts)
+
+
+def _copies(texts: Sequence[str], number: int, seed: int) -> Iterator[str]:
+    for text, key in zip(texts, keys_of(texts), strict=True):
+        yield from copies(text, number, seed, key)
+
+
+def _warn_of_seen_texts(teacher: Teacher, parts: dict[str, Sequence[str]]) -> None:
+    """Say on standard error if a teacher was trained on texts that its student will be scored on."""
+    from dense_lstm_zoo.data.tokens import token_stream
+
+    hashes = teacher.seen_texts() if parts else None
+    if hashes is None:
+        return
+    for part, texts in parts.items():
+        overlap = text_hashes.overlap(hashes, token_stream(texts))
+        if overlap.is_too_much:
+            notes.say(
+                f"warning: {teacher.name} was trained on {part} texts: {overlap}. The {part} score of its student will "
+                "be too good by them."
+            )

@@ -1,0 +1,220 @@
+"""Teachers: trained models, functions, files that another model wrote, and several of them together."""
+
+from __future__ import annotations
+
+import abc
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.bundles import checks as bundle_checks
+from dense_lstm_zoo.bundles import presets, text_hashes
+from dense_lstm_zoo.bundles.bundle import Bundle, load
+from dense_lstm_zoo.bundles.folder import BundleFolder
+from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.teaching.answers import probabilities_of
+from dense_lstm_zoo.teaching.written_answers import WrittenAnswers, read_answers
+from dense_lstm_zoo_runtime.paths import user_path
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_BUNDLE_TEXTS, _FUNCTION_TEXTS = 1024, 256  # that are asked for at once
+
+
+class Teacher(abc.ABC):
+    """Something that gives a probability of each label for each text.
+
+    Attributes:
+        name: Its name, for the soft labels and for people.
+        identity: Its name for a labelling that goes on: another teacher has another one.
+        labels: The labels, in the order of its probabilities.
+        batch_size: Texts that it is asked for at once.
+    """
+
+    name: str
+    identity: str
+    labels: list[str]
+    batch_size: int
+
+    @abc.abstractmethod
+    def answer(self, texts: list[str]) -> np.ndarray:
+        """Return the probabilities of texts: float32 (texts, labels), NaN for a text without an answer."""
+
+    def seen_texts(self) -> np.ndarray | None:
+        """Return the hashes of the texts that it was trained on, or None if nobody knows."""
+        return None
+
+
+class BundleTeacher(Teacher):
+    """A trained classifier.
+
+    Args:
+        source: A bundle, its folder, a preset's name, or an address.
+
+    Raises:
+        ValueError: A trained model whose texts have no label each, or as for ``presets.open_folder``.
+    """
+
+    batch_size = _BUNDLE_TEXTS
+
+    def __init__(self, source: Bundle | str | os.PathLike[str]) -> None:
+        self._bundle: Bundle | None = source if isinstance(source, Bundle) else None
+        self._folder: BundleFolder | None = None if isinstance(source, Bundle) else presets.open_folder(source)
+        config = source.config if isinstance(source, Bundle) else self._open().read_config()
+        bundle_checks.refuse_encoder(source, config)
+        task = tasks.find(config["task"])
+        if not task.labels_texts:
+            owners = " or ".join(each.title for each in tasks.every() if each.labels_texts)
+            raise ValueError(f"{source} is for {task.name}; a teacher gives each text a label, as {owners} do.")
+        trained = f"a {config['model']} trained on {config['training']['dataset']}"
+        if isinstance(source, Bundle):
+            self.labels, self.identity, self.name = list(source.labels), source.fingerprint(), trained
+            return
+        folder = self._open()
+        self.labels, self.identity = bundle_checks.read_labels(folder.path / "labels.json"), folder.sha256
+        self.name = f"{folder.path.resolve().name}, {trained} (manifest {folder.sha256[:12]})"
+
+    def _open(self) -> BundleFolder:
+        assert self._folder is not None
+        return self._folder
+
+    def answer(self, texts: list[str]) -> np.ndarray:
+        """Return the probabilities of texts. The model is loaded on first use."""
+        if self._bundle is None:
+            self._bundle = load(self._open(), compile=False)
+        model: Any = self._bundle
+        shares: np.ndarray = model.probabilities(texts)
+        return shares.astype("float32")
+
+    def seen_texts(self) -> np.ndarray | None:
+        """Return the hashes of the texts that it was trained on, or None if it does not hold them."""
+        if self._folder is None:
+            return None if self._bundle is None else self._bundle.train_texts
+        file = self._folder.path / text_hashes.FILE
+        return text_hashes.read_hashes(file) if text_hashes.FILE in self._folder.names else None
+
+
+class FunctionTeacher(Teacher):
+    """A function from a list of texts to answers. See ``answers.probabilities_of`` for their forms.
+
+    Args:
+        function: The function.
+        labels: The labels, in the order of a matrix that it returns.
+    """
+
+    batch_size = _FUNCTION_TEXTS
+
+    def __init__(self, function: Callable[[list[str]], Any], labels: Sequence[str]) -> None:
+        self._function, self.labels = function, list(labels)
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.identity = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
+
+    def answer(self, texts: list[str]) -> np.ndarray:
+        """Return the probabilities of texts."""
+        return probabilities_of(self._function(list(texts)), self.labels, len(texts), self.name)
+
+
+class FileTeacher(Teacher):
+    """Answers that another model has written to a file, looked up by their texts."""
+
+    batch_size = _BUNDLE_TEXTS
+
+    def __init__(self, answers: WrittenAnswers) -> None:
+        self.answers, self.labels = answers, answers.labels
+        self.name, self.identity = answers.name, answers.sha256
+
+    def answer(self, texts: list[str]) -> np.ndarray:
+        """Return the probabilities of texts."""
+        return self.answers.look_up(texts)
+
+
+class SeveralTeachers(Teacher):
+    """The mean of what several teachers say. One without an answer to a text does not count for it.
+
+    Raises:
+        ValueError: Teachers with other labels than the first.
+    """
+
+    def __init__(self, teachers: Sequence[Teacher]) -> None:
+        self.teachers, self.labels = teachers, teachers[0].labels
+        for teacher in teachers[1:]:
+            check_labels(teacher, self.labels, teachers[0].name)
+        self.name = " and ".join(teacher.name for teacher in teachers)
+        self.identity = ", ".join(teacher.identity for teacher in teachers)
+        self.batch_size = min(teacher.batch_size for teacher in teachers)
+
+    def answer(self, texts: list[str]) -> np.ndarray:
+        """Return the mean probabilities of texts."""
+        import numpy as np
+
+        every = []
+        for teacher in self.teachers:
+            place = {written.key(label): i for i, label in enumerate(teacher.labels)}
+            every.append(teacher.answer(texts)[:, [place[written.key(label)] for label in self.labels]])
+        stack = np.stack(every).astype(np.float64)
+        answered = ~np.isnan(stack).any(axis=2, keepdims=True)
+        sums, counts = np.where(answered, stack, 0.0).sum(axis=0), answered.sum(axis=0)
+        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return means.astype(np.float32)
+
+    def seen_texts(self) -> np.ndarray | None:
+        """Return the hashes of the texts that any of them was trained on."""
+        import numpy as np
+
+        hashes = [seen for teacher in self.teachers if (seen := teacher.seen_texts()) is not None]
+        return np.unique(np.concatenate(hashes)) if hashes else None
+
+
+def find(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) -> Teacher:
+    """Return a teacher, checked. Nothing is loaded that answers will need.
+
+    Args:
+        teacher: As for ``teach``.
+        labels: The labels that are wanted, or None for the teacher's own.
+        columns: How a file of answers is read: ``text_column``, ``label_column``, ``encoding`` and ``delimiter``.
+
+    Raises:
+        TypeError: Anything that is not a teacher.
+        ValueError: A teacher with other labels, a function without ``labels``, or as for the classes here.
+    """
+    if isinstance(teacher, list | tuple):
+        if not teacher:
+            raise ValueError("The list of teachers is empty; give at least one.")
+        several = [find(each, labels, columns) for each in teacher]
+        return several[0] if len(several) == 1 else SeveralTeachers(several)
+    single = _single(teacher, labels, columns)
+    if labels is not None:
+        check_labels(single, labels, "the student")
+    return single
+
+
+def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) -> Teacher:
+    if isinstance(teacher, Bundle):
+        return BundleTeacher(teacher)
+    if isinstance(teacher, str | os.PathLike):
+        path = user_path(os.fspath(teacher))
+        is_file = path.is_file() and "://" not in os.fspath(teacher)
+        return FileTeacher(read_answers(path, labels, **columns)) if is_file else BundleTeacher(teacher)
+    if not callable(teacher):
+        raise TypeError(
+            "A teacher must be a trained classifier, its folder, a preset's name, a file of answers, a function from "
+            f"texts to probabilities, or a list of these; received {type(teacher).__name__}."
+        )
+    if labels is None:
+        raise ValueError(
+            "A function does not say what its labels are; give them with labels=, in the order of the columns of its "
+            "matrix, or give dataset=."
+        )
+    return FunctionTeacher(teacher, labels)
+
+
+def check_labels(teacher: Teacher, labels: Sequence[str], owner: str) -> None:
+    """Raise ``ValueError`` for a teacher with other labels, in whatever order."""
+    theirs, ours = ({written.key(label) for label in each} for each in (teacher.labels, labels))
+    if theirs != ours:
+        raise ValueError(
+            f"{teacher.name} has the labels {', '.join(teacher.labels)}; {owner} has {', '.join(labels)}. A teacher "
+            "must know the same labels, written alike."
+        )

@@ -1,0 +1,166 @@
+"""Files of answers that another model wrote: labels, with or without a confidence, probabilities, or free words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo.corpora.own_files import input_format
+from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import records, soft_labels
+from dense_lstm_zoo.data.soft_labels import SoftRows
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.teaching.answers import checked_rows, label_finder, one_hot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_LABELS = ("label", "answer")  # columns that hold a label, the first that is there
+_CONFIDENCES = ("confidence", "probability", "score")  # likewise, the confidence in it
+_MOST_LABELS = 1000  # that a file without ``labels`` may have
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenAnswers:
+    """The answers in a file, by their texts.
+
+    Args:
+        name: The file's name.
+        sha256: Its checksum.
+        labels: The labels.
+        texts: The texts that have an answer, each once, in the order of the file.
+        rows: Their probabilities (texts, labels), float32, NaN for answers that are not a label.
+    """
+
+    name: str
+    sha256: str
+    labels: list[str]
+    texts: list[str]
+    rows: np.ndarray
+
+    def look_up(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of texts: float32 (texts, labels), NaN for one without an answer."""
+        import numpy as np
+
+        place_of = {text: place for place, text in enumerate(self.texts)}
+        places = np.array([place_of.get(text.strip(), len(self.texts)) for text in texts], int)
+        none = np.full((1, len(self.labels)), np.nan, np.float32)
+        rows: np.ndarray = np.concatenate([self.rows, none])[places]
+        return rows
+
+
+def read_answers(
+    path: Path,
+    labels: Sequence[str] | None,
+    *,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+) -> WrittenAnswers:
+    """Read the answers of another model: a table with a row per text.
+
+    The columns ``probability_NAME``, or in JSON lines an object ``probabilities``, hold the probability of each label.
+    Without them, a column ``label`` or ``answer`` holds a label, and a column ``confidence``, ``probability`` or
+    ``score`` its probability, which is 1 without one. With ``labels``, an answer that is none of them, such as a
+    sentence of a language model, counts as no answer.
+
+    Args:
+        path: csv, tsv, jsonl, Parquet or xlsx.
+        labels: The labels. None means those that the file has.
+        text_column: The column of the texts. None means "text".
+        label_column: The column of the labels.
+        encoding: The encoding. None means UTF-8.
+        delimiter: What separates the columns of csv and tsv. None finds it out.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: A file without answers, without the columns, or with probabilities that are not.
+    """
+    path = files.existing_file(path)
+    form = input_format(path, records.FORMATS[1:], "--input-format")
+    options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
+    soft, texts, given, places = SoftRows(), list[str](), list[tuple[str, float]](), list[str]()
+    known: set[str] = set()
+    with pipes.stream(path) as stream:
+        for record in records.read_records(stream, str(path), options).records:
+            text = str(record.text).strip()
+            if not text or text in known:
+                continue
+            known.add(text)
+            row = dict(zip(record.names, record.cells, strict=True))
+            shares, answer = _answer(row, record.location, text_column, label_column)
+            soft.append(shares, record.location)
+            texts.append(text)
+            given.append(answer)
+            places.append(record.location)
+    if not texts:
+        raise ValueError(f"{path} holds no answers.")
+    names = list(labels) if labels is not None else list(_own_labels(path, soft, [label for label, _ in given]))
+    rows = _of_soft(soft, names, path, len(texts))
+    find = label_finder(names)
+    for number, (label, confidence) in enumerate(given):
+        if label and (place := find(label)) is not None:
+            if not 0 <= confidence <= 1:
+                raise ValueError(f"{places[number]}: a confidence must be from 0 to 1; found {confidence:g}.")
+            rows[number] = one_hot(place, len(names), confidence)
+    sha256 = files.sha256(path)
+    return WrittenAnswers(path.name, sha256, names, texts, checked_rows(rows, places.__getitem__))
+
+
+def _answer(
+    row: Mapping[str, Any], location: str, text_column: str | None, label_column: str | None
+) -> tuple[Mapping[str, Any], tuple[str, float]]:
+    """Return the probabilities of a row or, without any, its label with the confidence in it."""
+    columns = [text_column or "text"]
+    shares = soft_labels.present(soft_labels.of_json(row, columns, location))
+    if shares:
+        return shares, ("", 1.0)
+    column = label_column or next((name for name in _LABELS if name in row), None)
+    if column is None or column not in row:
+        raise ValueError(
+            f"{location} has no answer: expected columns {soft_labels.PREFIX}NAME, or {' or '.join(_LABELS)}, or the "
+            f"one of label_column (--label-column); it has {', '.join(row)}."
+        )
+    value = row[column]
+    label = "" if value is None or value != value else str(value).strip()
+    for name in _CONFIDENCES:
+        if row.get(name) not in (None, "") and name != column:
+            try:
+                return {}, (label, float(row[name]))
+            except (TypeError, ValueError):
+                raise ValueError(f"{location}: {name!r} must be a number; found {row[name]!r:.80}.") from None
+    return {}, (label, 1.0)
+
+
+def _own_labels(path: Path, soft: SoftRows, given: list[str]) -> Iterator[str]:
+    """Return the labels of a file: of its columns, or those that its rows have."""
+    if soft.names:
+        return iter(written.sorted_labels(soft.names))
+    names = written.sorted_labels(written.unify((label for label in given if label), str(path)).values())
+    if not 2 <= len(names) <= _MOST_LABELS:
+        raise ValueError(
+            f"{path} has {len(names):,} different answers; say with labels= (--labels) which of them are labels, at "
+            "least two."
+        )
+    return iter(names)
+
+
+def _of_soft(soft: SoftRows, names: list[str], path: Path, count: int) -> np.ndarray:
+    """Return the probabilities in the order of the labels, NaN for rows that have none: (rows, labels), float64."""
+    import numpy as np
+
+    rows = np.full((count, len(names)), np.nan)
+    if not soft.names:
+        return rows
+    place_of = {written.key(name): place for place, name in enumerate(names)}
+    for label in soft.names:
+        if written.key(label) not in place_of:
+            raise soft_labels.unknown_label(label, names, path.name)
+    values = soft.values
+    rows[~np.isnan(values).all(axis=1)] = 0.0
+    for column, label in enumerate(soft.names):
+        rows[:, place_of[written.key(label)]] = values[:, column]
+    return rows

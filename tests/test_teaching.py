@@ -1,0 +1,306 @@
+"""Soft labels from a teacher: its forms, its texts, and a labelling that is interrupted."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.teaching import augmenting
+from dense_lstm_zoo.teaching.answers import label_finder
+from tests import bundle_harness
+
+TEXTS = ["the film was good", "it was bad", "but very long , but good", "caf\u00e9 !", "so n't short"]
+LABELS = ["bad", "good"]
+
+
+def by_length(texts):
+    """A teacher that counts characters."""
+    shares = np.array([min(len(text), 40) / 50 for text in texts])
+    return np.stack([1 - shares, shares], axis=1)
+
+
+def quiet(teacher, texts=TEXTS, **options):
+    return zoo.teach(teacher, texts, **{"progress": False, **options})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An untrained classifier of three labels."""
+    bundle = bundle_harness.with_random_weights(bundle_harness.bundle("bilstm"))
+    return bundle.save(tmp_path_factory.mktemp("teacher") / "run")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_the_file_of_a_teacher_is_read_as_it_was_written(form, folder, tmp_path):
+    teacher = zoo.load(folder)
+    path = tmp_path / f"soft.{form}"
+    taught = quiet(folder, output=path)
+    corpus = zoo.load_corpus(path)
+    assert corpus.train.texts == TEXTS
+    assert set(corpus.label_names) == set(teacher.labels)
+    order = [teacher.labels.index(name) for name in corpus.label_names]
+    np.testing.assert_allclose(corpus.train.probabilities, teacher.probabilities(TEXTS)[:, order], atol=1e-6)
+    (name,) = corpus.train.teachers
+    assert name == taught.teacher
+    assert name.startswith("run, a bilstm trained on none (manifest ")
+    assert [path.name for path in tmp_path.iterdir()] == [f"soft.{form}"]
+
+
+def test_the_same_labelling_gives_the_same_bytes(folder, tmp_path):
+    for name in ("one.parquet", "two.parquet", "one.csv", "two.csv"):
+        quiet(folder, output=tmp_path / name)
+    for form in ("parquet", "csv"):
+        assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
+
+
+def test_several_teachers_are_averaged_whatever_the_order_of_their_labels(tmp_path):
+    (tmp_path / "other.jsonl").write_text(
+        "".join(json.dumps({"text": text, "probabilities": {"good": 0.75, "bad": 0.25}}) + "\n" for text in TEXTS[:4])
+    )
+    quiet([by_length, tmp_path / "other.jsonl"], output=tmp_path / "soft.csv", labels=["good", "bad"])
+    corpus = zoo.load_corpus(tmp_path / "soft.csv")
+    by_function = by_length(TEXTS)  # of "good" first
+    expected = np.vstack([(by_function[:4] + np.array([0.75, 0.25])) / 2, by_function[4:]])[:, ::-1]
+    np.testing.assert_allclose(corpus.train.probabilities, expected, atol=1e-6)
+    assert corpus.train.teachers == ("by_length and other.jsonl",)
+
+
+def test_teachers_with_other_labels_are_refused(folder, tmp_path):
+    (tmp_path / "other.csv").write_text("text,label\na,bad\nb,good\n")
+    with pytest.raises(ValueError, match=r"other\.csv has the labels bad, good; run, .* has d\u00e9j\u00e0, no, yes"):
+        quiet([folder, tmp_path / "other.csv"], output=tmp_path / "soft.csv")
+    corpus = Corpus("mine", ("bad", "good"), Split(["a"], [0]), None, None)
+    with pytest.raises(ValueError, match=r"the student has bad, good\. A teacher must know the same labels"):
+        quiet(folder, output=tmp_path / "soft.csv", dataset=corpus)
+    assert not list(tmp_path.glob("soft*"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "expected"),
+    [
+        ("text,label\nx,bad\ny,good\n", {}, {"x": [1, 0], "y": [0, 1]}),
+        ("text,label,confidence\nx,bad,0.75\ny,good,0.5\n", {}, {"x": [0.75, 0.25], "y": [0.5, 0.5]}),
+        ("text,probability_bad,probability_good\nx,0.25,0.75\ny,1,0\n", {}, {"x": [0.25, 0.75], "y": [1, 0]}),
+        ("text,label\nx,Bad.\ny,I cannot say\nz, **good**\n", {"labels": LABELS}, {"x": [1, 0], "z": [0, 1]}),
+        ("words;mood\nx;bad\ny;good\n", {"text_column": "words", "label_column": "mood"}, {"x": [1, 0], "y": [0, 1]}),
+    ],
+)
+def test_files_of_other_models_are_teachers(lines, options, expected, tmp_path):
+    (tmp_path / "answers.csv").write_text(lines)
+    taught = quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.jsonl", **options)
+    corpus = zoo.load_corpus(tmp_path / "soft.jsonl")
+    assert dict(zip(corpus.train.texts, corpus.train.probabilities.tolist(), strict=True)) == expected
+    assert taught.left_out == ({"without an answer": 1} if "z" in expected else {})
+
+
+def test_a_file_answers_only_the_texts_that_it_holds(tmp_path):
+    rows = [{"text": "x", "answer": "Sentiment: good"}, {"text": "z", "answer": "bad"}, {"text": "y", "answer": None}]
+    (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    taught = quiet(tmp_path / "answers.jsonl", ["x", "y", "w"], output=tmp_path / "soft.csv", labels=LABELS)
+    assert (taught.texts, taught.left_out) == (1, {"without an answer": 2})
+    with pytest.raises(ValueError, match=r"has no answer to any of the 1 texts"):
+        quiet(tmp_path / "answers.jsonl", ["w"], output=tmp_path / "none.csv", labels=LABELS)
+    assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
+
+
+def test_an_answer_is_a_label_whatever_its_case_and_punctuation():
+    find = label_finder(["1", "2", "very good", "good"])
+    assert [find(x) for x in ("2.0", "Very Good!", "Answer: '1'", "GOOD", "3", "", "not good")] == [1, 2, 0, 3] + [
+        None
+    ] * 3
+    assert label_finder(["+", "-"])("-") == 1
+
+
+def test_labels_of_the_texts_are_kept(tmp_path):
+    frame = pd.DataFrame({"text": TEXTS[:3], "label": ["good", None, "bad"]})
+    taught = quiet(by_length, frame, output=tmp_path / "soft.csv", labels=LABELS)
+    corpus = zoo.load_corpus(tmp_path / "soft.csv")
+    assert corpus.train.is_labelled.tolist() == [True, False, True]
+    assert [corpus.label_names[label] for label in corpus.train.labels][::2] == ["good", "bad"]
+    assert taught.labelled == 2
+    with pytest.raises(ValueError, match=r"Unknown label of a text to learn: 'god'\. Did you mean 'good'"):
+        quiet(by_length, frame.replace("good", "god"), output=tmp_path / "other.csv", labels=LABELS)
+
+
+def test_repeated_texts_and_copies_of_scored_ones_are_left_out_and_counted(tmp_path):
+    scored = Split(["A film that nobody has seen .", "quite dull"], [0, 1])
+    corpus = Corpus("mine", ("bad", "good"), Split(["a training text here"], [1]), Split(["so dev"], [0]), scored)
+    texts = [*TEXTS, "The film was GOOD!", "a film that nobody has seen", "Quite  dull", "", "so dev ..."]
+    (tmp_path / "raw.txt").write_text("\n".join(texts))
+    taught = quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", dataset=corpus, train_texts=True)
+    assert zoo.load_corpus(tmp_path / "soft.csv").train.texts == ["a training text here", *TEXTS]
+    assert taught.left_out == {"empty": 1, "repeated": 1, "in test": 2, "in dev": 1}
+    assert taught.labelled == 1
+    with pytest.raises(ValueError, match="There is no text to label: of all texts, 1 in dev"):
+        quiet(by_length, ["so dev"], output=tmp_path / "none.csv", dataset=corpus)
+    taught = quiet(by_length, None, output=tmp_path / "own.csv", dataset=corpus)
+    assert taught.texts == 1
+
+
+def test_copies_are_masked_or_cut_seeded_and_never_a_scored_text(tmp_path):
+    text = "a smart and sweet comedy about a family of seven"
+    once, again = (list(augmenting.copies(text, 400, seed=2, key=9)) for _ in range(2))
+    assert once == again != list(augmenting.copies(text, 400, seed=3, key=9))
+    whole = [copy.split() for copy in once if len(copy.split()) == 10]
+    spans = [copy.split() for copy in once if len(copy.split()) < 10]
+    words = text.split()
+    assert all(all(a in (b, augmenting.MASK) for a, b in zip(copy, words, strict=True)) for copy in whole)
+    assert max(map(len, spans)) == 5
+    assert 0.15 < len(spans) / 400 < 0.35
+    taught = quiet(by_length, [text], output=tmp_path / "soft.csv", labels=LABELS, augment=5)
+    rows = zoo.load_corpus(tmp_path / "soft.csv").train.texts
+    assert rows[0] == text
+    assert taught.copies == len(rows) - 1 > 0
+    scored = Corpus("mine", tuple(LABELS), Split(["x"], [0]), None, Split([rows[1]], [0]))
+    quiet(by_length, [text], output=tmp_path / "other.csv", dataset=scored, augment=5)
+    assert rows[1] not in zoo.load_corpus(tmp_path / "other.csv").train.texts
+
+
+class Dying:
+    """A teacher that fails at its third batch, once, and remembers what it was asked."""
+
+    def __init__(self):
+        self.asked, self.is_ill = [], True
+
+    def __call__(self, texts):
+        if len(self.asked) >= 4 and self.is_ill:
+            raise ConnectionError("the endpoint is gone")
+        self.asked += texts
+        return by_length(texts)
+
+
+def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
+    texts = [f"text number {i}" for i in range(11)]
+    options = {"labels": LABELS, "batch_size": 2}
+    quiet(by_length, texts, output=tmp_path / "whole.csv", **options)
+    teacher = Dying()
+    with pytest.raises(ConnectionError, match="the endpoint is gone"):
+        quiet(teacher, texts, output=tmp_path / "soft.csv", **options)
+    assert not (tmp_path / "soft.csv").exists()
+    answers = tmp_path / "soft.csv.unfinished" / "answers.f32"
+    with answers.open("ab") as file:  # as a kill in the middle of a batch leaves it
+        file.write(b"12345")
+    with pytest.raises(ValueError, match="other settings: texts was"):
+        quiet(teacher, texts[:-1], output=tmp_path / "soft.csv", **options)
+    teacher.is_ill = False
+    quiet(teacher, texts, output=tmp_path / "soft.csv", **{**options, "progress": True})
+    assert "resuming an interrupted labelling after 4 of 11 texts" in capsys.readouterr().out
+    assert teacher.asked == texts
+    own, whole = ((tmp_path / name).read_text() for name in ("soft.csv", "whole.csv"))
+    assert own.replace("Dying", "by_length") == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["soft.csv", "whole.csv"]
+
+
+@pytest.mark.slow
+def test_a_killed_labelling_is_resumed_in_a_fresh_process(tmp_path):
+    program = """
+import sys, time
+import dense_lstm_zoo as zoo
+def slow(texts):
+    with open("asked.txt", "a") as file:
+        file.writelines(f"{text}\\n" for text in texts)
+    time.sleep(float(sys.argv[1]))
+    return [[len(text) / 50, 1 - len(text) / 50] for text in texts]
+texts = [f"text number {i}" for i in range(30)]
+zoo.teach(slow, texts, output=sys.argv[2], labels=["a", "b"], batch_size=3)
+"""
+    (tmp_path / "program.py").write_text(program)
+
+    def start(pause, output):
+        return subprocess.Popen([sys.executable, "program.py", pause, output], cwd=tmp_path)
+
+    process = start("0.5", "soft.parquet")
+    answers = tmp_path / "soft.parquet.unfinished" / "answers.f32"
+    while not (answers.is_file() and answers.stat().st_size >= 2 * 3 * 8):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    asked = len((tmp_path / "asked.txt").read_text().splitlines())
+    assert start("0", "soft.parquet").wait() == 0
+    again = (tmp_path / "asked.txt").read_text().splitlines()[asked:]
+    assert len(again) <= 30 - 6
+    assert start("0", "whole.parquet").wait() == 0
+    assert (tmp_path / "soft.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("teacher", "options", "error", "message"),
+    [
+        (by_length, {}, ValueError, "A function does not say what its labels are"),
+        (by_length, {"labels": ["one"]}, ValueError, "labels must be at least two different strings"),
+        (by_length, {"labels": ["1", "1.0"]}, ValueError, "labels must be at least two different strings"),
+        (by_length, {"labels": LABELS, "augment": -1}, ValueError, "augment must be an integer of at least 0"),
+        (by_length, {"labels": LABELS, "batch_size": 0}, ValueError, "batch_size must be an integer of at least 1"),
+        (by_length, {"labels": LABELS, "texts": []}, ValueError, "The list of texts holds no text to label"),
+        (by_length, {"labels": LABELS, "texts": None}, ValueError, "Say what to label"),
+        (by_length, {"labels": LABELS, "texts": ["a", 3]}, TypeError, "texts"),
+        (by_length, {"labels": LABELS, "train_texts": True}, ValueError, "train_texts=True needs dataset"),
+        (by_length, {"labels": ["a", "b", "c"]}, ValueError, "returned 2 probabilities per text; there are 3 labels"),
+        (lambda texts: [[0.5, 0.6]] * len(texts), {"labels": LABELS}, ValueError, "must add up to 1"),
+        (
+            lambda texts: [{"bad": 1.5, "good": -0.5}] * len(texts),
+            {"labels": LABELS},
+            ValueError,
+            "must not be negative",
+        ),
+        (lambda texts: [{"bat": 1.0}] * len(texts), {"labels": LABELS}, ValueError, "Did you mean 'bad'"),
+        (lambda texts: [[0.5, np.nan]] * len(texts), {"labels": LABELS}, ValueError, "hold NaN"),
+        (lambda texts: texts[:-1], {"labels": LABELS}, ValueError, "4 answers to 5 texts"),
+        (lambda texts: "good", {"labels": LABELS}, TypeError, "must return a matrix"),
+        (3, {}, TypeError, "A teacher must be a trained classifier"),
+        ([], {}, ValueError, "The list of teachers is empty"),
+        ("dc_bilstm_sst", {}, (ValueError, FileNotFoundError), "dc_bilstm_sst"),
+    ],
+)
+def test_what_cannot_be_is_refused(teacher, options, error, message, tmp_path):
+    options = {"texts": TEXTS, **options}
+    with pytest.raises(error, match=message):
+        quiet(teacher, options.pop("texts"), output=tmp_path / "soft.csv", **options)
+    assert not (tmp_path / "soft.csv").exists()
+
+
+def test_outputs_and_files_are_checked_before_any_work(tmp_path, folder):
+    def never(texts):
+        raise AssertionError("asked")
+
+    with pytest.raises(ValueError, match=r"its name does not show its format|is xlsx by its name"):
+        quiet(never, output=tmp_path / "soft.xlsx", labels=LABELS)
+    (tmp_path / "soft.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match="already exists"):
+        quiet(never, output=tmp_path / "soft.csv", labels=LABELS)
+    (tmp_path / "empty.txt").write_text("\n  \n")
+    with pytest.raises(ValueError, match=r"empty\.txt holds no text to label"):
+        quiet(never, tmp_path / "empty.txt", output=tmp_path / "new.csv", labels=LABELS)
+    with pytest.raises(FileNotFoundError, match=r"Did you mean 'empty\.txt'"):
+        quiet(never, tmp_path / "emty.txt", output=tmp_path / "new.csv", labels=LABELS)
+    (tmp_path / "answers.csv").write_text("text,mood\na,bad\n")
+    with pytest.raises(ValueError, match="has no answer: expected columns probability_NAME"):
+        quiet(tmp_path / "answers.csv", output=tmp_path / "new.csv")
+    tagger = bundle_harness.bundle("bilstm_tagger").save(tmp_path / "tagger")
+    with pytest.raises(ValueError, match="is for tagging; a teacher gives each text a label"):
+        quiet(tagger, output=tmp_path / "new.csv")
+
+
+def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):
+    (tmp_path / "raw.txt").write_text(
+        "\n".join(f"the film number {i} was {'good' if i % 2 else 'bad'}" for i in range(60))
+    )
+    soft = str(tmp_path / "soft.csv")
+    assert main(["label", str(folder), str(folder), "--file", str(tmp_path / "raw.txt"), "-o", soft, "--quiet"]) == 0
+    words = ["--units", "3", "--embedding-dim", "4", "--kernel", "native", "--epochs", "1", "--vectors", "none"]
+    run = ["--run-dir", str(tmp_path / "student"), "--no-baseline"]
+    assert main(["train", "bilstm", "--train-file", soft, *words, *run]) == 0
+    out = capsys.readouterr().out
+    assert "taught by run, a bilstm trained on none" in out
+    assert "how often the model agrees with its teacher" in out
+    assert main(["label", "no_such_preset", "--file", soft, "-o", str(tmp_path / "x.csv")]) == 2
+    assert "no_such_preset" in capsys.readouterr().err
+    assert not list(tmp_path.glob("x.csv*"))
