@@ -304,3 +304,28 @@ def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):
     assert main(["label", "no_such_preset", "--file", soft, "-o", str(tmp_path / "x.csv")]) == 2
     assert "no_such_preset" in capsys.readouterr().err
     assert not list(tmp_path.glob("x.csv*"))
+
+
+def test_a_published_corpus_takes_training_texts_from_a_file(tmp_path):
+    demo = zoo.load_corpus("demo")
+    quiet(
+        by_length, demo.train.texts[:40], output=tmp_path / "soft.csv", labels=["positive", "negative"], dataset="demo"
+    )
+    corpus = zoo.load_corpus("demo", train_file=tmp_path / "soft.csv")
+    assert corpus.name == "demo"
+    assert corpus.label_names == demo.label_names
+    assert (corpus.dev, corpus.test) == (demo.dev, demo.test)
+    assert corpus.train.is_soft
+    np.testing.assert_allclose(corpus.train.probabilities[:, ::-1], by_length(corpus.train.texts), atol=1e-6)
+    with pytest.raises(ValueError, match="has its own dev and test texts; received dev_file"):
+        zoo.load_corpus("demo", train_file=tmp_path / "soft.csv", dev_file=tmp_path / "soft.csv")
+    quiet(by_length, ["a b"], output=tmp_path / "other.csv", labels=["positiv", "negative"])
+    with pytest.raises(ValueError, match=r"Unknown label for demo: 'positiv'\. Did you mean 'positive'"):
+        zoo.load_corpus("demo", train_file=tmp_path / "other.csv")
+    with pytest.raises(ValueError, match=r"soft\.csv is csv by its name"):
+        zoo.load_corpus("demo", task="tagging", train_file=tmp_path / "soft.csv")
+    words = ["--units", "3", "--embedding-dim", "4", "--kernel", "native", "--epochs", "1", "--vectors", "none"]
+    run = ["--run-dir", str(tmp_path / "run"), "--no-baseline", "--quiet"]
+    assert main(["train", "bilstm", "--dataset", "demo", "--train-file", str(tmp_path / "soft.csv"), *words, *run]) == 0
+    assert "train_file = " in (tmp_path / "run" / "run.toml").read_text()
+    assert "--dataset demo --train-file soft.csv" in (tmp_path / "run" / "README.md").read_text()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.labels import key as label_key
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
@@ -328,6 +329,35 @@ class Corpus(AnyCorpus):
         is_test[labelled[deal_out(labels, folds, seed=0) == fold - 1]] = True
         train, test = (self.train.select(np.flatnonzero(mask)) for mask in (~is_test, is_test))
         return dataclasses.replace(self, train=train, dev=None, test=test.with_hard_labels())
+
+    def with_train(self, corpus: Corpus) -> Corpus:
+        """Return the corpus with the training texts of another one, such as those that a teacher has labelled.
+
+        Args:
+            corpus: The other corpus. Its labels are matched by their names.
+
+        Raises:
+            ValueError: A label that this corpus does not have, with near matches.
+
+        Example:
+            >>> mine = Corpus("mine", ("up", "down"), Split(["fine"], [0]), None, Split(["dull"], [1]))
+            >>> other = Corpus("other", ("down", "up"), Split(["good", "bad"], [1, 0]), None, None)
+            >>> mine.with_train(other).train.labels
+            [0, 1]
+        """
+        import numpy as np
+
+        place_of = {label_key(name): place for place, name in enumerate(self.label_names)}
+        for name in corpus.label_names:
+            if label_key(name) not in place_of:
+                raise checks.unknown_name(f"label for {self.name}:", name, self.label_names)
+        places = [place_of[label_key(name)] for name in corpus.label_names]
+        split, probabilities = corpus.train, corpus.train.probabilities
+        if split.is_soft:
+            probabilities = np.zeros((len(split), len(self.label_names)), np.float32)
+            probabilities[:, places] = split.probabilities
+        labels = [places[label] for label in split.labels]
+        return dataclasses.replace(self, train=dataclasses.replace(split, labels=labels, probabilities=probabilities))
 
     def json_lines(self) -> dict[str, str]:
         """Return the parts by name, each as JSON lines of texts and labels, which ``load_corpus`` reads."""

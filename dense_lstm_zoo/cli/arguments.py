@@ -103,7 +103,11 @@ def corpus(*, trains: bool) -> Group:
             metavar="NAME",
             help=f"one of: {', '.join(zoo.list_corpora())}; or a file or folder of your own (default: {default})",
         ),
-        argument("--train-file", metavar="FILE", help="your own files: the training texts"),
+        argument(
+            "--train-file",
+            metavar="FILE",
+            help="your own files: the training texts; with a published corpus, in place of its own, as after label",
+        ),
         argument(
             "--dev-file",
             metavar="FILE",

@@ -31,6 +31,14 @@ class AnyCorpus(abc.ABC):
         corpus: Any = self
         return dataclasses.replace(corpus, **parts) if parts else self
 
+    def with_train(self, corpus: Self) -> Self:
+        """Return the corpus with the training texts of another one.
+
+        Raises:
+            ValueError: A corpus whose texts have no label each, or labels that this one does not have.
+        """
+        raise ValueError(f"train_file takes the place of labelled texts; those of {self.name} have no label each.")
+
     def json_lines(self) -> dict[str, str]:
         """Return the parts by name, each as JSON lines that ``load_corpus`` reads.
 

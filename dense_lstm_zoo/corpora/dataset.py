@@ -190,6 +190,8 @@ class Dataset:
         source = source_of(self.name, self.task)
         if source is None:
             corpus = read_corpus(self.name, **self.options)
+        elif "train_file" in self.options:
+            corpus = source.read(self.name, sources.find_files(source)).with_train(self._own_train())
         elif self.options:
             raise ValueError(
                 f"Corpus {self.name!r} takes no options; received {', '.join(self.options)}. Options are for "
@@ -199,6 +201,16 @@ class Dataset:
             corpus = source.read(self.name, sources.find_files(source))
         object.__setattr__(corpus, "origin", self)  # not a field: what is made of the corpus is another one
         return corpus
+
+    def _own_train(self) -> Any:
+        """Return the corpus of a training file that takes the place of the published training texts."""
+        if others := [name for name in ("dev_file", "test_file") if name in self.options]:
+            raise ValueError(
+                f"Corpus {self.name!r} has its own dev and test texts; received {others[0]}. Only train_file takes the "
+                "place of a part of a published corpus."
+            )
+        file = self.options["train_file"]
+        return read_corpus(input_format(files.existing_file(file), _endings(self.task), "train_file"), **self.options)
 
     def load_part(self, split: str) -> tuple[str, Any, Sequence[str]]:
         """Return the name of a part, what ``evaluate`` takes of it, and its label names. Nothing else is read of files.

@@ -36,6 +36,7 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     yield model
     if training["dataset"] in task.sources:
         yield from ("--dataset", training["dataset"])
+        yield from _options(training.get("files", {}))
     else:
         own_files = {"train_file": "YOUR_FILE", **training.get("files", {})}
         if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
