@@ -32,7 +32,9 @@ def shortened(corpus):
         if isinstance(split, list | tuple):
             return split[:size]
         columns = {field.name: getattr(split, field.name) for field in dataclasses.fields(split)}
-        return dataclasses.replace(split, **{n: x[:size] for n, x in columns.items() if isinstance(x, list)})
+        return dataclasses.replace(
+            split, **{n: x[:size] for n, x in columns.items() if isinstance(x, list | np.ndarray)}
+        )
 
     splits = {part: shorten(getattr(corpus, part), n) for part, n in PARTS.items() if getattr(corpus, part) is not None}
     return dataclasses.replace(corpus, **splits)
