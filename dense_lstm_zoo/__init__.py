@@ -30,7 +30,7 @@ from dense_lstm_zoo.reports.describing import describe
 from dense_lstm_zoo.search import Range
 from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.tasks.recipes import get_recipe, list_recipes
-from dense_lstm_zoo.teaching.teach import Taught, teach
+from dense_lstm_zoo.teaching.teach import TeachResult, teach
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
 from dense_lstm_zoo_runtime import __version__ as __version__
@@ -49,7 +49,7 @@ __all__ = [
     "ProtocolResult",
     "Range",
     "Split",
-    "Taught",
+    "TeachResult",
     "TextEncoder",
     "TuneResult",
     "WordTable",

@@ -42,14 +42,14 @@ def folder(tmp_path_factory):
 def test_the_file_of_a_teacher_is_read_as_it_was_written(form, folder, tmp_path):
     teacher = zoo.load(folder)
     path = tmp_path / f"soft.{form}"
-    taught = quiet(folder, output=path)
+    result = quiet(folder, output=path)
     corpus = zoo.load_corpus(path)
     assert corpus.train.texts == TEXTS
     assert set(corpus.label_names) == set(teacher.labels)
     order = [teacher.labels.index(name) for name in corpus.label_names]
     np.testing.assert_allclose(corpus.train.probabilities, teacher.probabilities(TEXTS)[:, order], atol=1e-6)
     (name,) = corpus.train.teachers
-    assert name == taught.teacher
+    assert name == result.teacher
     assert name.startswith("run, a bilstm trained on none (manifest ")
     assert [path.name for path in tmp_path.iterdir()] == [f"soft.{form}"]
 
@@ -95,17 +95,17 @@ def test_teachers_with_other_labels_are_refused(folder, tmp_path):
 )
 def test_files_of_other_models_are_teachers(lines, options, expected, tmp_path):
     (tmp_path / "answers.csv").write_text(lines)
-    taught = quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.jsonl", **options)
+    result = quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.jsonl", **options)
     corpus = zoo.load_corpus(tmp_path / "soft.jsonl")
     assert dict(zip(corpus.train.texts, corpus.train.probabilities.tolist(), strict=True)) == expected
-    assert taught.left_out == ({"without an answer": 1} if "z" in expected else {})
+    assert result.left_out == ({"without an answer": 1} if "z" in expected else {})
 
 
 def test_a_file_answers_only_the_texts_that_it_holds(tmp_path):
     rows = [{"text": "x", "answer": "Sentiment: good"}, {"text": "z", "answer": "bad"}, {"text": "y", "answer": None}]
     (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    taught = quiet(tmp_path / "answers.jsonl", ["x", "y", "w"], output=tmp_path / "soft.csv", labels=LABELS)
-    assert (taught.texts, taught.left_out) == (1, {"without an answer": 2})
+    result = quiet(tmp_path / "answers.jsonl", ["x", "y", "w"], output=tmp_path / "soft.csv", labels=LABELS)
+    assert (result.texts, result.left_out) == (1, {"without an answer": 2})
     with pytest.raises(ValueError, match=r"has no answer to any of the 1 texts"):
         quiet(tmp_path / "answers.jsonl", ["w"], output=tmp_path / "none.csv", labels=LABELS)
     assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
@@ -121,11 +121,11 @@ def test_an_answer_is_a_label_whatever_its_case_and_punctuation():
 
 def test_labels_of_the_texts_are_kept(tmp_path):
     frame = pd.DataFrame({"text": TEXTS[:3], "label": ["good", None, "bad"]})
-    taught = quiet(by_length, frame, output=tmp_path / "soft.csv", labels=LABELS)
+    result = quiet(by_length, frame, output=tmp_path / "soft.csv", labels=LABELS)
     corpus = zoo.load_corpus(tmp_path / "soft.csv")
     assert corpus.train.is_labelled.tolist() == [True, False, True]
     assert [corpus.label_names[label] for label in corpus.train.labels][::2] == ["good", "bad"]
-    assert taught.labelled == 2
+    assert result.labelled == 2
     with pytest.raises(ValueError, match=r"Unknown label of a text to learn: 'god'\. Did you mean 'good'"):
         quiet(by_length, frame.replace("good", "god"), output=tmp_path / "other.csv", labels=LABELS)
 
@@ -135,14 +135,14 @@ def test_repeated_texts_and_copies_of_scored_ones_are_left_out_and_counted(tmp_p
     corpus = Corpus("mine", ("bad", "good"), Split(["a training text here"], [1]), Split(["so dev"], [0]), scored)
     texts = [*TEXTS, "The film was GOOD!", "a film that nobody has seen", "Quite  dull", "", "so dev ..."]
     (tmp_path / "raw.txt").write_text("\n".join(texts))
-    taught = quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", dataset=corpus, train_texts=True)
+    result = quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", dataset=corpus, train_texts=True)
     assert zoo.load_corpus(tmp_path / "soft.csv").train.texts == ["a training text here", *TEXTS]
-    assert taught.left_out == {"empty": 1, "repeated": 1, "in test": 2, "in dev": 1}
-    assert taught.labelled == 1
+    assert result.left_out == {"empty": 1, "repeated": 1, "in test": 2, "in dev": 1}
+    assert result.labelled == 1
     with pytest.raises(ValueError, match="There is no text to label: of all texts, 1 in dev"):
         quiet(by_length, ["so dev"], output=tmp_path / "none.csv", dataset=corpus)
-    taught = quiet(by_length, None, output=tmp_path / "own.csv", dataset=corpus)
-    assert taught.texts == 1
+    result = quiet(by_length, None, output=tmp_path / "own.csv", dataset=corpus)
+    assert result.texts == 1
 
 
 def test_copies_are_masked_or_cut_seeded_and_never_a_scored_text(tmp_path):
@@ -155,10 +155,10 @@ def test_copies_are_masked_or_cut_seeded_and_never_a_scored_text(tmp_path):
     assert all(all(a in (b, augmenting.MASK) for a, b in zip(copy, words, strict=True)) for copy in whole)
     assert max(map(len, spans)) == 5
     assert 0.15 < len(spans) / 400 < 0.35
-    taught = quiet(by_length, [text], output=tmp_path / "soft.csv", labels=LABELS, augment=5)
+    result = quiet(by_length, [text], output=tmp_path / "soft.csv", labels=LABELS, augment=5)
     rows = zoo.load_corpus(tmp_path / "soft.csv").train.texts
     assert rows[0] == text
-    assert taught.copies == len(rows) - 1 > 0
+    assert result.copies == len(rows) - 1 > 0
     scored = Corpus("mine", tuple(LABELS), Split(["x"], [0]), None, Split([rows[1]], [0]))
     quiet(by_length, [text], output=tmp_path / "other.csv", dataset=scored, augment=5)
     assert rows[1] not in zoo.load_corpus(tmp_path / "other.csv").train.texts
@@ -168,12 +168,12 @@ class Dying:
     """A teacher that fails at its third batch, once, and remembers what it was asked."""
 
     def __init__(self):
-        self.asked, self.is_ill = [], True
+        self.texts, self.is_ill = [], True
 
     def __call__(self, texts):
-        if len(self.asked) >= 4 and self.is_ill:
+        if len(self.texts) >= 4 and self.is_ill:
             raise ConnectionError("the endpoint is gone")
-        self.asked += texts
+        self.texts += texts
         return by_length(texts)
 
 
@@ -193,7 +193,7 @@ def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
     teacher.is_ill = False
     quiet(teacher, texts, output=tmp_path / "soft.csv", **{**options, "progress": True})
     assert "resuming an interrupted labelling after 4 of 11 texts" in capsys.readouterr().out
-    assert teacher.asked == texts
+    assert teacher.texts == texts
     own, whole = ((tmp_path / name).read_text() for name in ("soft.csv", "whole.csv"))
     assert own.replace("Dying", "by_length") == whole
     assert sorted(path.name for path in tmp_path.iterdir()) == ["soft.csv", "whole.csv"]
@@ -223,9 +223,9 @@ zoo.teach(slow, texts, output=sys.argv[2], labels=["a", "b"], batch_size=3)
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    asked = len((tmp_path / "asked.txt").read_text().splitlines())
+    num_texts = len((tmp_path / "asked.txt").read_text().splitlines())
     assert start("0", "soft.parquet").wait() == 0
-    again = (tmp_path / "asked.txt").read_text().splitlines()[asked:]
+    again = (tmp_path / "asked.txt").read_text().splitlines()[num_texts:]
     assert len(again) <= 30 - 6
     assert start("0", "whole.parquet").wait() == 0
     assert (tmp_path / "soft.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()

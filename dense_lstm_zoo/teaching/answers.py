@@ -120,8 +120,8 @@ def _plain(text: str) -> str:
 
 def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], teacher: str) -> list[float]:
     shares = {written.key(str(name)): float(share) for name, share in answer.items()}
-    known = {written.key(label) for label in labels}
+    keys = {written.key(label) for label in labels}
     for name in answer:
-        if written.key(str(name)) not in known:
+        if written.key(str(name)) not in keys:
             raise soft_labels.unknown_label(str(name), labels, teacher)
     return [shares.get(written.key(label), 0.0) for label in labels]

@@ -65,7 +65,7 @@ class Labelling:
         files.remove_folder(self.folder)
 
     @property
-    def done(self) -> int:
+    def num_answered(self) -> int:
         """The number of texts that are answered."""
         path = self.folder / _ANSWERS
         size = path.stat().st_size if path.is_file() else 0
@@ -82,7 +82,7 @@ class Labelling:
         import numpy as np
 
         width = len(self._teacher.labels)
-        path, start, total = self.folder / _ANSWERS, self.done, len(self._texts)
+        path, start, total = self.folder / _ANSWERS, self.num_answered, len(self._texts)
         if start and progress:
             notes.show(f"resuming an interrupted labelling after {start:,} of {total:,} texts")
         line = Progress("labelled", progress, "texts")

@@ -77,8 +77,8 @@ def _pairs(
     if is_frame(source):
         frame = check_frame("texts", source)
         texts, name = column("the frame", frame, text_column or "text").tolist(), label_column or "label"
-        given = frame[name].tolist() if name in frame.columns or label_column else [None] * len(texts)
-        for number, (text, label) in enumerate(zip(texts, given, strict=True)):
+        own_labels = frame[name].tolist() if name in frame.columns or label_column else [None] * len(texts)
+        for number, (text, label) in enumerate(zip(texts, own_labels, strict=True)):
             if not isinstance(text, str):
                 raise TypeError(checks.not_text("texts", number, text))
             yield text, _label(label)
@@ -128,22 +128,22 @@ def keys_of(texts: Iterable[str]) -> Iterator[int]:
         yield text_hash(words_of(tokens))
 
 
-def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str]], seen: set[int] | None = None) -> RawTexts:
+def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str]], keys: set[int] | None = None) -> RawTexts:
     """Return texts without those that repeat an earlier one, or a text that is scored, in the same words.
 
     Args:
         raw: The texts.
         scored: The texts of dev and test, by the name of the part.
-        seen: Keys of texts that are repeated as well. Those of the result are added.
+        keys: Keys of texts that are repeated as well. Those of the result are added.
     """
     part_of = {key: part for part, texts in scored.items() for key in keys_of(texts)}
-    result, seen = RawTexts(left_out=dict(raw.left_out)), set() if seen is None else seen
+    result, keys = RawTexts(left_out=dict(raw.left_out)), set() if keys is None else keys
     for text, label, key in zip(raw.texts, raw.labels, keys_of(raw.texts), strict=True):
         if key in part_of:
             result.leave_out(f"in {part_of[key]}")
-        elif key in seen:
+        elif key in keys:
             result.leave_out("repeated")
         else:
-            seen.add(key)
+            keys.add(key)
             result.append(text, label)
     return result

@@ -32,7 +32,7 @@ UNANSWERED = "without an answer"
 
 
 @dataclass(frozen=True)
-class Taught:
+class TeachResult:
     """The outcome of ``teach``. ``print`` shows it.
 
     Attributes:
@@ -81,7 +81,7 @@ def teach(
     batch_size: int | None = None,
     overwrite: bool = False,
     progress: bool = True,
-) -> Taught:
+) -> TeachResult:
     """Let a teacher label texts, and write a table of soft labels that ``train`` reads.
 
     The answers are kept in ``OUTPUT.unfinished`` batch by batch. After a kill, or a teacher that fails, the same call
@@ -132,45 +132,45 @@ def teach(
         raise ValueError("train_texts=True needs dataset, whose training texts are labelled.")
     columns = {"text_column": text_column, "label_column": label_column, "encoding": encoding, "delimiter": delimiter}
     corpus: Any = _corpus(dataset)
-    wanted = _labels(labels, corpus)
-    source = teachers.find(teacher, wanted, columns)
+    student_labels = _labels(labels, corpus)
+    source = teachers.find(teacher, student_labels, columns)
     raw = _raw_texts(source, texts, corpus, train_texts, columns)
     own = _own_labels(raw, source.labels)
     parts = {part: split.texts for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
-    raw, copied = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
+    raw, num_copies = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
     _warn_of_seen_texts(source, parts)
-    return _label(source, raw, copied, target, batch_size or source.batch_size, overwrite, progress)
+    return _label(source, raw, num_copies, target, batch_size or source.batch_size, overwrite, progress)
 
 
 def _label(
-    teacher: Teacher, raw: RawTexts, copied: int, target: Target, batch_size: int, overwrite: bool, progress: bool
-) -> Taught:
+    teacher: Teacher, raw: RawTexts, num_copies: int, target: Target, batch_size: int, overwrite: bool, progress: bool
+) -> TeachResult:
     """Ask the teacher, and write the file."""
     import numpy as np
 
     folder = files.beside(target.real, ".unfinished")
     with Labelling(folder, teacher, raw.texts, batch_size, overwrite=overwrite) as labelling:
         rows = labelling.answer(progress)
-        answered = np.flatnonzero(~np.isnan(rows).all(axis=1))
-        raw.leave_out(UNANSWERED, len(rows) - len(answered))
-        if not len(answered):
+        places = np.flatnonzero(~np.isnan(rows).all(axis=1))
+        raw.leave_out(UNANSWERED, len(rows) - len(places))
+        if not len(places):
             labelling.remove()
             raise ValueError(f"{teacher.name} has no answer to any of the {len(rows):,} texts.")
-        texts, own = [raw.texts[place] for place in answered], [raw.labels[place] for place in answered]
-        soft_files.write(target, texts, own, teacher.labels, rows[answered], teacher.name)
+        texts, own = [raw.texts[place] for place in places], [raw.labels[place] for place in places]
+        soft_files.write(target, texts, own, teacher.labels, rows[places], teacher.name)
         labelling.remove()
-    taught = Taught(
+    result = TeachResult(
         path=target.path,
         teacher=teacher.name,
         labels=tuple(teacher.labels),
         texts=len(texts),
         labelled=sum(label is not None for label in own),
-        copies=int((answered >= len(rows) - copied).sum()),
+        copies=int((places >= len(rows) - num_copies).sum()),
         left_out=raw.left_out,
     )
     if progress:
-        notes.show(taught)
-    return taught
+        notes.show(result)
+    return result
 
 
 def _corpus(dataset: Any) -> AnyCorpus | None:
@@ -186,7 +186,7 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
 
 
 def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
-    """Return the labels that are wanted, checked, or None for those of the teacher."""
+    """Return the labels that are student_labels, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.label_names)
     names = [labels] if isinstance(labels, str) else list(labels)
@@ -235,8 +235,8 @@ def _own_labels(raw: RawTexts, labels: Sequence[str]) -> list[str | None]:
 
 def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed: int) -> tuple[RawTexts, int]:
     """Return the texts without copies of others and of scored texts, then changed copies, and how many these are."""
-    seen: set[int] = set()
-    raw = without_copies(raw, parts, seen)
+    keys: set[int] = set()
+    raw = without_copies(raw, parts, keys)
     if not raw.texts:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in raw.left_out.items())
         raise ValueError(f"There is no text to label: of all texts, {reasons}.")
@@ -245,7 +245,7 @@ def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed
     changed = RawTexts()
     for copy in _copies(raw.texts, augment, seed):
         changed.append(copy)
-    changed = without_copies(changed, parts, seen)
+    changed = without_copies(changed, parts, keys)
     for reason, count in changed.left_out.items():
         raw.leave_out(f"{reason}, of the changed copies", count)
     return RawTexts([*raw.texts, *changed.texts], [*raw.labels, *changed.labels], raw.left_out), len(changed.texts)

@@ -163,7 +163,7 @@ class SeveralTeachers(Teacher):
         """Return the hashes of the texts that any of them was trained on."""
         import numpy as np
 
-        hashes = [seen for teacher in self.teachers if (seen := teacher.seen_texts()) is not None]
+        hashes = [own for teacher in self.teachers if (own := teacher.seen_texts()) is not None]
         return np.unique(np.concatenate(hashes)) if hashes else None
 
 
@@ -172,7 +172,7 @@ def find(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) ->
 
     Args:
         teacher: As for ``teach``.
-        labels: The labels that are wanted, or None for the teacher's own.
+        labels: The labels that the student has, or None for the teacher's own.
         columns: How a file of answers is read: ``text_column``, ``label_column``, ``encoding`` and ``delimiter``.
 
     Raises:

@@ -82,26 +82,26 @@ def read_answers(
     path = files.existing_file(path)
     form = input_format(path, records.FORMATS[1:], "--input-format")
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
-    soft, texts, given, places = SoftRows(), list[str](), list[tuple[str, float]](), list[str]()
-    known: set[str] = set()
+    soft, texts, answers, places = SoftRows(), list[str](), list[tuple[str, float]](), list[str]()
+    keys: set[str] = set()
     with pipes.stream(path) as stream:
         for record in records.read_records(stream, str(path), options).records:
             text = str(record.text).strip()
-            if not text or text in known:
+            if not text or text in keys:
                 continue
-            known.add(text)
+            keys.add(text)
             row = dict(zip(record.names, record.cells, strict=True))
             shares, answer = _answer(row, record.location, text_column, label_column)
             soft.append(shares, record.location)
             texts.append(text)
-            given.append(answer)
+            answers.append(answer)
             places.append(record.location)
     if not texts:
         raise ValueError(f"{path} holds no answers.")
-    names = list(labels) if labels is not None else list(_own_labels(path, soft, [label for label, _ in given]))
+    names = list(labels) if labels is not None else list(_own_labels(path, soft, [label for label, _ in answers]))
     rows = _of_soft(soft, names, path, len(texts))
     find = label_finder(names)
-    for number, (label, confidence) in enumerate(given):
+    for number, (label, confidence) in enumerate(answers):
         if label and (place := find(label)) is not None:
             if not 0 <= confidence <= 1:
                 raise ValueError(f"{places[number]}: a confidence must be from 0 to 1; found {confidence:g}.")
@@ -135,11 +135,11 @@ def _answer(
     return {}, (label, 1.0)
 
 
-def _own_labels(path: Path, soft: SoftRows, given: list[str]) -> Iterator[str]:
+def _own_labels(path: Path, soft: SoftRows, answers: list[str]) -> Iterator[str]:
     """Return the labels of a file: of its columns, or those that its rows have."""
     if soft.names:
         return iter(written.sorted_labels(soft.names))
-    names = written.sorted_labels(written.unify((label for label in given if label), str(path)).values())
+    names = written.sorted_labels(written.unify((label for label in answers if label), str(path)).values())
     if not 2 <= len(names) <= _MOST_LABELS:
         raise ValueError(
             f"{path} has {len(names):,} different answers; say with labels= (--labels) which of them are labels, at "
