@@ -43,6 +43,12 @@ WRONG = {
     "a bundle to export": (["export", "runs/none", "out"], "runs/none is not a folder"),
     "a bundle to score": (["evaluate", "runs/none", "--format", "json"], "runs/none is not a folder"),
     "a bundle to measure": (["measure", "nowhere"], "nowhere does not exist."),
+    "a temperature": ([*TRAIN, "--temperature", "0"], "temperature must be a finite number above 0; received 0.0"),
+    "a weight of labels": ([*TRAIN, "--hard-weight", "2"], "hard_weight must be a number from 0 to 1; received 2.0"),
+    "a teacher": (["label", "runs/none", "--file", "taken/file", "-o", "x.csv"], "runs/none is not a folder"),
+    "texts to label": (["label", "runs/none", "--file", "no.txt", "-o", "x.csv"], "no.txt does not exist"),
+    "a file of labels": (["label", "runs/none", "-o", "x.xlsx"], "x.xlsx is xlsx by its name"),
+    "a corpus to learn": (["label", "runs/none", "-o", "x.csv", "--dataset", "dmo"], "Unknown corpus 'dmo'"),
     "a name to describe": (["describe", "nothing"], "Unknown model, recipe, preset or run 'nothing'"),
 }
 # Runs every command in one process, and tells what each printed and whether it loaded TensorFlow.

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli.arguments import DELIMITER, OVERWRITE
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import import_tensorflow
 from dense_lstm_zoo.cli.training_arguments import QUIET
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.teaching import soft_files, teachers
 
 
 @command(
@@ -45,10 +49,24 @@ from dense_lstm_zoo.storage import files
     QUIET,
     example="label dc_bilstm_sst2 --file raw.txt --output soft.parquet --dataset sst2",
 )
-def label(teacher: list[str], file: str | None, delimiter: str | None, **options: Any) -> None:
+def label(
+    teacher: list[str],
+    file: str | None,
+    output: str,
+    dataset: str | None,
+    overwrite: bool,
+    labels: list[str] | None,
+    **options: Any,
+) -> None:
     """Write soft labels."""
+    soft_files.check_format(check_output(output, overwrite))
     if file is not None:
         files.existing_file(file)
-    check_delimiter(delimiter)
+    task = next(task for task in tasks.every() if task.labels_texts)
+    corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
+    columns = {name: options[name] for name in ("text_column", "label_column", "encoding")}
+    columns["delimiter"] = check_delimiter(options.pop("delimiter"))
+    source = teachers.find(teacher, labels or (corpus and list(corpus.label_names)), columns)
     import_tensorflow()
-    zoo.teach(teacher, file, delimiter=delimiter, **options)
+    columns = {"delimiter": columns["delimiter"], "overwrite": overwrite, "labels": labels}
+    zoo.teach(source, file, output=output, dataset=corpus, **columns, **options)

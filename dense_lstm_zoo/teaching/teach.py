@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
-Source = str | os.PathLike[str] | Bundle | Callable[[list[str]], Any]
+Source = str | os.PathLike[str] | Bundle | Teacher | Callable[[list[str]], Any]
 UNANSWERED = "without an answer"
 
 
@@ -105,8 +105,8 @@ def teach(
         train_texts: Whether the training texts of ``dataset`` are labelled as well. They keep their labels.
         augment: Changed copies that are made of each text: words are masked, and short spans are taken.
         seed: Of the copies.
-        text_column: The column of the texts in a table. None means "text".
-        label_column: The column of the labels. None means "label", if there is one.
+        text_column: The column of the texts in tables, also of answers. None means "text".
+        label_column: The column of the labels in tables, also of answers. None means "label", if there is one.
         encoding: The encoding of files. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
         batch_size: Texts that the teacher is asked for at once: 1,024 of a trained model, 256 of a function.
@@ -186,7 +186,7 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
 
 
 def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
-    """Return the labels that are student_labels, checked, or None for those of the teacher."""
+    """Return the labels of the student, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.label_names)
     names = [labels] if isinstance(labels, str) else list(labels)
@@ -195,6 +195,11 @@ def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(f"labels must be strings that are not empty; received {labels!r:.80}.")
     checks.writable("The label", names)
+    if corpus is not None and {*map(written.key, names)} != {*map(written.key, corpus.label_names)}:
+        raise ValueError(
+            f"labels are {', '.join(names)}; those of {corpus.name} are {', '.join(corpus.label_names)}. Leave labels "
+            "out."
+        )
     return names
 
 

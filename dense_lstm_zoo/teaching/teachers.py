@@ -191,6 +191,8 @@ def find(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) ->
 
 
 def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) -> Teacher:
+    if isinstance(teacher, Teacher):
+        return teacher
     if isinstance(teacher, Bundle):
         return BundleTeacher(teacher)
     if isinstance(teacher, str | os.PathLike):
