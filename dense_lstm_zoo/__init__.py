@@ -30,6 +30,7 @@ from dense_lstm_zoo.reports.describing import describe
 from dense_lstm_zoo.search import Range
 from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.tasks.recipes import get_recipe, list_recipes
+from dense_lstm_zoo.teaching.rounds import SelfTrainResult, self_train
 from dense_lstm_zoo.teaching.teach import TeachResult, teach
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
@@ -48,6 +49,7 @@ __all__ = [
     "Preset",
     "ProtocolResult",
     "Range",
+    "SelfTrainResult",
     "Split",
     "TeachResult",
     "TextEncoder",
@@ -71,6 +73,7 @@ __all__ = [
     "load_vectors",
     "measure",
     "run_protocol",
+    "self_train",
     "teach",
     "text_dataset",
     "tokenize",

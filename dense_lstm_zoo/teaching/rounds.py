@@ -1,0 +1,164 @@
+"""Self-training: models of a few labelled texts label others, and the next models learn from those too."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.teaching.teach import teach
+from dense_lstm_zoo.training.protocol import run_protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+_DEV_FRACTION = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class SelfTrainResult:
+    """The rounds of a self-training. ``print`` shows them.
+
+    Attributes:
+        rounds: One row per round, from 0: ``round``, ``texts`` (training texts), ``labelled_by_models`` (how many of
+            them), ``dev`` (the mean of its models) and ``test``, where there is one.
+        best_round: The round with the best dev score.
+        models: The folders of its models.
+        measure: The score.
+    """
+
+    rounds: pd.DataFrame
+    best_round: int
+    models: list[Path]
+    measure: str
+
+    def __str__(self) -> str:
+        lines = []
+        for row in self.rounds.itertuples():
+            test = f", test {row.test:.4f}" if hasattr(row, "test") else ""
+            lines.append(
+                f"round {row.round}: {row.texts:,} texts, {row.labelled_by_models:,} of them labelled by the models "
+                f"before; "
+                f"{self.measure} on dev {row.dev:.4f}{test}"
+            )
+        places = " ".join(map(str, self.models))
+        return "\n".join([*lines, f"best on dev: round {self.best_round}: {places}"])
+
+
+def self_train(
+    name: str,
+    /,
+    dataset: Any,
+    texts: Any,
+    run_dir: str | os.PathLike[str],
+    *,
+    rounds: int = 3,
+    models: int = 3,
+    threshold: float = 0.9,
+    augment: int = 0,
+    seed: int = 1,
+    progress: bool = True,
+    **training: Any,
+) -> SelfTrainResult:
+    """Train on few labelled texts and many others: the mean of a round's models labels texts for the next round.
+
+    Round 0 is trained on the labelled texts alone. Each later round starts afresh, on the labelled texts and on those
+    texts without a label of whose label the models before are sure. It ends when a round does not gain on dev.
+
+    ``run_dir`` holds ``round0``, ``round1`` and so on, each with the runs of ``run_protocol``, and the soft labels of
+    each round. A repeated call keeps what is finished and resumes what was interrupted.
+
+    Args:
+        name: A registered model.
+        dataset: The labelled texts, as for ``train``. Without a dev set, a tenth is held out.
+        texts: Texts without labels, as for ``teach``.
+        run_dir: The folder.
+        rounds: The largest number of rounds after the first.
+        models: The models of a round, with seeds ``seed``, ``seed + 1``, ...
+        threshold: The probability from which the models are sure of a label. From 1 / labels up to 1.
+        augment: As for ``teach``.
+        seed: The first seed.
+        progress: Whether to print progress.
+        **training: Arguments of ``train``.
+
+    Raises:
+        ValueError: As for ``train`` and ``teach``, or a model whose texts have no label each.
+
+    Example:
+        ``print(zoo.self_train("bilstm", "few.csv", "raw.txt", "runs/self", rounds=2))``
+    """
+    from dense_lstm_zoo.corpora.loader import as_corpus, load_corpus
+
+    checks.integer("rounds", rounds)
+    checks.integer("models", models)
+    checks.integer("seed", seed, minimum=0)
+    checks.share("threshold", threshold)
+    task = tasks.find(registry.entry(name).task)
+    if not task.labels_texts:
+        raise ValueError(f"self_train needs a model that gives each text a label; {name} is for {task.name}.")
+    folder = files.resolved(run_dir)
+    corpus: Any = as_corpus(dataset, task.name)
+    task.job_class.check_corpus(corpus)
+    corpus = corpus.with_dev(_DEV_FRACTION, seed)
+    current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
+    for number in range(rounds + 1):
+        run = run_protocol(
+            name, current, folder / f"round{number}", seeds=models, seed=seed, progress=progress, **training
+        )
+        own = [folder / f"round{number}" / each for each in run.runs["run"]]
+        row = {
+            "round": number,
+            "texts": len(current.train),
+            "labelled_by_models": len(current.train) - len(corpus.train),
+        }
+        for part in ("dev", "test"):
+            if (column := f"{part}_{task.measure}") in run.runs:
+                row[part] = float(run.runs[column].mean())
+        rows.append(row)
+        gains = not folders or (row["dev"] > rows[best]["dev"]) == task.higher_is_better
+        if gains:
+            best, folders = number, own
+        if not gains or number == rounds:
+            break
+        output = folder / f"round{number + 1}.jsonl"
+        if not output.is_file():
+            teach(own, texts, output=output, dataset=corpus, augment=augment, seed=seed, progress=progress)
+        current = _with_sure_texts(corpus, load_corpus(output, task.name), threshold)
+        if current is None:
+            notes.say(f"no text has a label with a probability of {threshold:g} or more; the training ends.")
+            break
+    import pandas as pd
+
+    result = SelfTrainResult(pd.DataFrame(rows), best, folders, task.measure)
+    if progress:
+        notes.show(result)
+    return result
+
+
+def _with_sure_texts(corpus: Any, soft: Any, threshold: float) -> Any:
+    """Return a corpus with the texts of whose label its teacher is sure, or None if there are none."""
+    import numpy as np
+
+    sure = np.flatnonzero(soft.train.probabilities.max(axis=1) >= threshold)
+    if not len(sure):
+        return None
+    learnt = corpus.with_train(dataclasses.replace(soft, train=soft.train.select(sure))).train
+    labels: np.ndarray = np.asarray(corpus.train.labels)
+    shares = np.concatenate([np.eye(len(corpus.label_names), dtype=np.float32)[labels], learnt.probabilities])
+    if corpus.train.is_soft:
+        shares[: len(labels)] = corpus.train.probabilities
+    own = [label if is_own else None for label, is_own in zip(labels.tolist(), corpus.train.labelled, strict=True)]
+    split = type(learnt)(
+        [*corpus.train.texts, *learnt.texts],
+        [*own, *[None] * len(learnt)],
+        probabilities=shares,
+        teachers=learnt.teachers,
+    )
+    return dataclasses.replace(corpus, train=split)
