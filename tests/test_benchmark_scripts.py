@@ -28,9 +28,12 @@ BAD = [
     ("tagging", ["--models", "bilstm_taggr"], "Did you mean 'bilstm_tagger'"),
     ("tagging", ["--dataset", "demo", "--recipe", "bached"], "Did you mean 'batched'"),
     ("tagging", ["--dataset", "demo", "--set", "epochs=0"], "epochs"),
+    ("teaching", ["demmo", "--teacher", "none"], "Did you mean 'demo'"),
+    ("teaching", ["demo", "--teacher", "none", "--seeds", "0"], "--seeds must be an integer of at least 1"),
+    ("teaching", ["demo", "--teacher", "none", "--temperature", "0"], "--temperature must be a finite number above 0"),
     ("tagging_depth", ["--dataset", "demo", "--rows", "plain_2"], "Did you mean 'plain_"),
 ]
-NO_FOLDER = ("few_labels", "first_hour", "fit_data", "linear_baselines", "sampled_softmax")
+NO_FOLDER = ("few_labels", "first_hour", "fit_data", "linear_baselines", "sampled_softmax", "teaching")
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), BAD)

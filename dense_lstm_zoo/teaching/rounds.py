@@ -113,7 +113,7 @@ def self_train(
             name, current, folder / f"round{number}", seeds=models, seed=seed, progress=progress, **training
         )
         own = [folder / f"round{number}" / each for each in run.runs["run"]]
-        row = {
+        row: dict[str, Any] = {
             "round": number,
             "texts": len(current.train),
             "labelled_by_models": len(current.train) - len(corpus.train),
