@@ -292,3 +292,37 @@ def test_the_command_trains_on_a_table_with_probabilities_and_repeats_it(tmp_pat
     assert main(["train", "--config", str(run / "run.toml"), "--no-baseline", "--run-dir", str(again)]) == 0
     for one, other in zip(zoo.load(run).model.get_weights(), zoo.load(again).model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_column_of_labels_that_is_named_must_be_there(tmp_path):
+    frame = pd.DataFrame(ROWS).drop(columns="label").iloc[:3]
+    for form, write in WRITERS.items():
+        write(frame, tmp_path / f"train.{form}")
+        with pytest.raises(ValueError, match=r"Unknown column .*'lable'"):
+            zoo.load_corpus(tmp_path / f"train.{form}", label_column="lable")
+    with pytest.raises(ValueError, match=r"Unknown column .*'lable'"):
+        zoo.load_corpus(frame, label_column="lable")
+    assert Corpus.from_frame(frame, text="text", label=None).train.labels == [1, 0, 0]
+
+
+def test_probabilities_of_a_large_file_stay_beside_its_stored_texts(tmp_path, monkeypatch):
+    path = tmp_path / "train.csv"
+    pd.DataFrame(ROWS).to_csv(path, index=False)
+    small = zoo.load_corpus(path)
+    monkeypatch.setattr("dense_lstm_zoo.data.tables.MOST_IN_MEMORY", 3)
+    large = zoo.load_corpus(path)
+    assert type(large.train.texts).__name__ == "StoredTexts"
+    part, own = large.train.select([2, 0]), small.train.select([2, 0])
+    assert list(part.texts) == own.texts
+    assert list(part.labels) == own.labels
+    assert part.probabilities.tolist() == own.probabilities.tolist()
+    assert part.is_labelled.tolist() == own.is_labelled.tolist() == [True, False]
+
+
+def test_names_of_teachers_are_short_and_few(tmp_path):
+    path = tmp_path / "train.csv"
+    rows = [f"text {i},0.5,0.5,teacher {i}" + "x" * 600 for i in range(100)]
+    path.write_text("text,probability_a,probability_b,teacher\n" + "\n".join(rows))
+    teachers = zoo.load_corpus(path).train.teachers
+    assert len(teachers) == 20
+    assert max(map(len, teachers)) == 500

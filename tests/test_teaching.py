@@ -329,3 +329,28 @@ def test_a_published_corpus_takes_training_texts_from_a_file(tmp_path):
     assert main(["train", "bilstm", "--dataset", "demo", "--train-file", str(tmp_path / "soft.csv"), *words, *run]) == 0
     assert "train_file = " in (tmp_path / "run" / "run.toml").read_text()
     assert "--dataset demo --train-file soft.csv" in (tmp_path / "run" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_odd_texts_and_labels_come_back(form, tmp_path):
+    texts = ["=1+1 is two", "two\rlines\nhere", 'a "quote", a comma', "\u0130stanbul \U0001f600", "'=x", "a;b|c"]
+    labels = ["=yes", "no, really", 'd\u00e9j\u00e0 "vu"']
+    shares = np.array([[0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1], [0.1, 0.1, 0.8], [1 / 3, 1 / 3, 1 / 3], [0, 1, 0]])
+    quiet(lambda asked_texts: shares, texts, output=tmp_path / f"soft.{form}", labels=labels)
+    corpus = zoo.load_corpus(tmp_path / f"soft.{form}")
+    assert corpus.train.texts == texts
+    assert set(corpus.label_names) == set(labels)
+    order = [labels.index(name) for name in corpus.label_names]
+    np.testing.assert_allclose(corpus.train.probabilities, shares[:, order], atol=1e-6)
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path):
+    for form in ("csv", "jsonl", "parquet"):
+        quiet(by_length, ["a \ud800 b"], output=tmp_path / f"soft.{form}", labels=LABELS)
+        assert len(zoo.load_corpus(tmp_path / f"soft.{form}").train) == 1
+
+
+def test_a_corpus_without_dev_texts_is_warned_of(tmp_path, capsys):
+    corpus = Corpus("mine", tuple(LABELS), Split(["a b c"], [1]), None, None)
+    quiet(by_length, None, output=tmp_path / "soft.csv", dataset=corpus)
+    assert "mine has no dev texts" in capsys.readouterr().err

@@ -208,7 +208,7 @@ class Corpus(AnyCorpus):
                 ``Dataset``, or another table that has ``to_pandas`` or ``__arrow_c_stream__``. It may have soft labels
                 beside the labels or in their place: columns ``probability_NAME``, one for each label.
             text: The name of the column with the texts.
-            label: The name of the column with the labels, in all frames.
+            label: The name of the column with the labels, in all frames. None where ``frame`` has soft labels alone.
             dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
                 there is no dev set, and ``train`` holds out a tenth.
             test: Likewise. By default there is no test set.

@@ -82,6 +82,7 @@ def read_frame(
         part: (texts, [index[written.name_of(cell, names)] if cell else None for cell in labels])
         for part, (texts, labels, _) in parts.items()
     }
+    label = soft_labels.LABEL if label is None else label
     has_names = isinstance(text, str) and isinstance(label, str)
     columns = {"text_column": text, "label_column": label} if has_names else {}
     soft_options = {}
@@ -140,8 +141,9 @@ def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> 
     owner = "the training frame" if part == "train" else f"the {part} frame"
     frame = check_frame(owner[0].upper() + owner[1:], table)
     soft = soft_labels.label_columns(frame.columns, [text, label], owner) if part == "train" else {}
-    if soft and label not in frame.columns:
-        frame = frame.assign(**{str(label): None}).rename(columns={str(label): label})
+    if soft and (label is None or label == soft_labels.LABEL) and label not in frame.columns:
+        label = soft_labels.LABEL
+        frame = frame.assign(**{label: None})
     texts, labels = column(owner, frame, text), column(owner, frame, label)
     if text == label:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")

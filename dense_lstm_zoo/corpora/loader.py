@@ -130,7 +130,7 @@ def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> An
     for part, table in parts.items():
         names = column_names(table)
         for option, name in columns.items():
-            may_be_soft = part == "train" and option == "label_column"
+            may_be_soft = part == "train" and option == "label_column" and name == soft_labels.LABEL
             if may_be_soft and soft_labels.label_columns(names, list(columns.values()), "the dataset"):
                 continue
             if names and str(name) not in names:

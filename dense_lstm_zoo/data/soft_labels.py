@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 PREFIX = "probability_"  # of the column of each label
 NESTED = "probabilities"  # in JSON, an object with the probability of each label
 TEACHER = "teacher"  # the column that names who gave the probabilities
+LABEL = "label"  # the usual column of the labels, which may be missing beside probabilities. Any other must be there
 _TOLERANCE = 0.01  # of a sum: files hold rounded numbers
+_MOST_TEACHERS, _LONGEST_NAME = 20, 500  # more are not told
 _EXACT = 1e-5  # sums nearer to one are those of float32
 
 
@@ -47,7 +49,7 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise ValueError(f"{location} has {columns.count(twice)} columns named {twice!r}; rename all but one.")
-    return {column: column.removeprefix(PREFIX) for column in columns}
+    return {column: column.removeprefix(PREFIX).strip() for column in columns}
 
 
 class SoftRows:
@@ -82,8 +84,8 @@ class SoftRows:
             self._places.append(self._place_of.setdefault(label, len(self._place_of)))
             self._shares.append(_number(share, label, location))
         self._ends.append(len(self._shares))
-        if shares and isinstance(teacher, str) and teacher.strip():
-            self._teachers.setdefault(teacher.strip())
+        if shares and isinstance(teacher, str) and teacher.strip() and len(self._teachers) < _MOST_TEACHERS:
+            self._teachers.setdefault(" ".join(teacher.split())[:_LONGEST_NAME])
 
     def has(self, place: int) -> bool:
         """Return whether the row at a place has probabilities."""

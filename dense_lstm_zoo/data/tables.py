@@ -177,7 +177,7 @@ def _check_labels(table: Table) -> None:
 
 def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: ReadingOptions, may_be_soft: bool) -> _Rows:
     columns, delimiter = (options.text_column, options.label_column), delimited.check_delimiter(options.delimiter)
-    instead = soft_labels.PREFIX if may_be_soft else ""
+    instead = soft_labels.PREFIX if may_be_soft and columns[1] == soft_labels.LABEL else ""
     source = delimited.read_table(lines, str(path), kind, columns, _NAME_COLUMNS, delimiter, instead)
     text_at, label_at = source.names.index(columns[0]), _place(columns[1], source.names)
     soft_label = _soft_cells(path, source.names, columns) if may_be_soft else _no_soft_label
@@ -214,8 +214,8 @@ def _no_soft_label(cells: Sequence[Any]) -> _SoftLabel:
 
 def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions, may_be_soft: bool) -> _Rows:
     columns = (options.text_column, options.label_column)
-    instead = soft_labels.PREFIX if may_be_soft else ""
-    beginnings = (instead, soft_labels.TEACHER) if may_be_soft else ()
+    instead = soft_labels.PREFIX if may_be_soft and columns[1] == soft_labels.LABEL else ""
+    beginnings = (soft_labels.PREFIX, soft_labels.TEACHER) if may_be_soft else ()
     source = typed_tables.read_typed(
         io.BytesIO(content),
         str(path),
@@ -250,7 +250,7 @@ def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_b
         soft_label = _NO_SOFT_LABEL
         if may_be_soft and (shares := soft_labels.present(soft_labels.of_json(row, columns, location))):
             soft_label = _SoftLabel(shares, None if soft_labels.TEACHER in columns else row.get(soft_labels.TEACHER))
-            row.setdefault(options.label_column, None)
+            row.setdefault(soft_labels.LABEL, None)
         for column in columns:
             if column not in row:
                 raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")

@@ -139,6 +139,11 @@ def teach(
     parts = {part: split.texts for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
     raw, num_copies = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
     _warn_of_seen_texts(source, parts)
+    if corpus is not None and corpus.dev is None:
+        notes.say(
+            f"{corpus.name} has no dev texts. Those that train holds out may have copies among the texts to learn; "
+            "hold them out first with corpus.with_dev(), and give that corpus here and, with with_train, to train."
+        )
     return _label(source, raw, num_copies, target, batch_size or source.batch_size, overwrite, progress)
 
 
