@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification import distillation
+from dense_lstm_zoo.classification import convex_head, distillation
 from dense_lstm_zoo.classification.calibration import softmax
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.cli import main
@@ -260,6 +260,21 @@ def test_options_of_teaching_are_checked(options, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         train(tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_head_is_fitted_to_the_probabilities():
+    generator = np.random.default_rng(1)
+    features = generator.normal(size=(400, 3))
+    shares = softmax(features @ np.array([[2.0, 0, -1], [0, 1, 0], [0, 0, 0.5]]))
+    dev = features, shares.argmax(axis=1)
+    head = convex_head.fit(features, shares.argmax(axis=1), 3, dev, shares=shares)
+    (weak,) = convex_head._heads(features, convex_head._Targets(dev[1], np.ones(400), shares), 3, (0.3,))
+    np.testing.assert_allclose(softmax(weak.logits(features)), shares, atol=0.06)
+    assert head.dev_accuracy > 0.95
+    certain = np.eye(3)[dev[1]]
+    own, soft = (convex_head.fit(features, dev[1], 3, None, {0: 2.0, 1: 1.0, 2: 1.0}, each) for each in (None, certain))
+    np.testing.assert_allclose(own.kernel, soft.kernel, atol=1e-5)
+    assert own.dev_accuracy == soft.dev_accuracy
 
 
 def test_a_head_alone_takes_no_temperature(tmp_path):

@@ -16,6 +16,7 @@ _FOLDS = 5
 _PATIENCE = 2  # that are no better than one before
 _MAX_ITERATIONS, _TOLERANCE = 100, 1e-3
 _NEVER = -10.0  # the logit of a label without a text
+_LEAST_SHARE = 0.01  # of a label that is learnt, which bounds the memory for many labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,7 @@ def fit(
     num_classes: int,
     dev: tuple[np.ndarray, np.ndarray] | None = None,
     class_weight: Mapping[int, float] | None = None,
+    shares: np.ndarray | None = None,
 ) -> ConvexHead:
     """Fit the last layer on training texts, with the C that has the lowest loss on other texts.
 
@@ -75,6 +77,8 @@ def fit(
         num_classes: The number of labels. One without a training text is never predicted.
         dev: Features and labels of dev texts, or None.
         class_weight: The weight of each label's index, or None.
+        shares: The probability of each label (texts, classes) where training texts have soft labels. ``labels`` are
+            then the likeliest ones, by which folds are scored.
 
     Example:
         >>> features, labels = np.array([[0.0, 1.0], [1.0, 0.0]] * 9, np.float32), np.array([0, 1] * 9)
@@ -82,11 +86,36 @@ def fit(
         array([0, 1])
     """
     weights = np.ones(len(labels)) if class_weight is None else np.array([class_weight[label] for label in labels])
+    if shares is not None and class_weight is not None:
+        weights = shares @ np.array([class_weight[label] for label in range(num_classes)])
+    targets = _Targets(labels, weights, shares)
     if dev is None:
-        return _cross_validated(features, labels, num_classes, weights)
-    return _best(
-        (head, head.logits(dev[0]), dev[1]) for head in _heads(features, labels, num_classes, weights, _STRENGTHS)
-    )
+        return _cross_validated(features, targets, num_classes)
+    return _best((head, head.logits(dev[0]), dev[1]) for head in _heads(features, targets, num_classes, _STRENGTHS))
+
+
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """What a regression learns of texts: labels and weights (texts,), and soft labels (texts, classes) or None."""
+
+    labels: np.ndarray
+    weights: np.ndarray
+    shares: np.ndarray | None
+
+    def select(self, mask: np.ndarray) -> _Targets:
+        """Return those of some texts."""
+        return _Targets(self.labels[mask], self.weights[mask], None if self.shares is None else self.shares[mask])
+
+    def rows(self) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
+        """Return which texts to fit on, with the label and the weight of each.
+
+        A text with soft labels comes once for each label, with its probability as the weight: the loss is then the
+        cross-entropy with the probabilities.
+        """
+        if self.shares is None:
+            return slice(None), self.labels, self.weights
+        rows, labels = np.nonzero(self.shares > _LEAST_SHARE)
+        return rows, labels, self.weights[rows] * self.shares[rows, labels]
 
 
 def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> ConvexHead:
@@ -108,12 +137,13 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
     return best
 
 
-def _cross_validated(features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray) -> ConvexHead:
+def _cross_validated(features: np.ndarray, targets: _Targets, num_classes: int) -> ConvexHead:
     """Return the head of all texts, with the C that is best for texts that were held out."""
+    labels = targets.labels
     fold_of = deal_out(labels, min(_FOLDS, len(labels)), seed=0)
     folds = [(fold_of != fold, fold_of == fold) for fold in range(fold_of.max() + 1)]
     held_out_labels = np.concatenate([labels[out] for _, out in folds])
-    by_fold = [_heads(features[own], labels[own], num_classes, weights[own], _STRENGTHS) for own, _ in folds]
+    by_fold = [_heads(features[own], targets.select(own), num_classes, _STRENGTHS) for own, _ in folds]
 
     def candidates() -> Iterator[tuple[ConvexHead, np.ndarray, np.ndarray]]:
         for heads in zip(*by_fold, strict=False):
@@ -121,22 +151,24 @@ def _cross_validated(features: np.ndarray, labels: np.ndarray, num_classes: int,
             yield heads[0], np.concatenate(logits), held_out_labels
 
     best = _best(candidates())
-    (head,) = _heads(features, labels, num_classes, weights, (best.strength,))
+    (head,) = _heads(features, targets, num_classes, (best.strength,))
     return replace(head, dev_accuracy=best.dev_accuracy, dev_log_likelihoods=best.dev_log_likelihoods)
 
 
 def _heads(
-    features: np.ndarray, labels: np.ndarray, num_classes: int, weights: np.ndarray, strengths: Sequence[float]
+    features: np.ndarray, targets: _Targets, num_classes: int, strengths: Sequence[float]
 ) -> Iterator[ConvexHead]:
     """Yield the head of each C. Each regression begins where the one before it ended."""
     from sklearn.linear_model import LogisticRegression
 
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6)
+    rows, labels, weights = targets.rows()
     scaled, present, rotation = (features - mean) * scale, np.unique(labels), None
     if len(scaled) < scaled.shape[1]:  # the coefficients are a sum of texts, so that as many directions are enough
         rotation = np.linalg.svd(scaled, full_matrices=False)[2]
         scaled = scaled @ rotation.T
+    scaled = scaled[rows]
     regression = LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True)
     for strength in strengths:
         kernel = np.zeros((features.shape[1], num_classes), np.float32)

@@ -89,6 +89,20 @@ def targets(split: Split, temperature: float = 1.0) -> np.ndarray:
     return np.column_stack([labels, shares]).astype(np.float32)
 
 
+def mixture(split: Split, hard_weight: float) -> np.ndarray:
+    """Return the probabilities whose cross-entropy is the loss at temperature 1: (texts, classes).
+
+    Example:
+        >>> split = Split(["fine", "dull"], [1, None], probabilities=[[0.5, 0.5], [0.75, 0.25]])
+        >>> mixture(split, hard_weight=0.5).tolist()
+        [[0.25, 0.75], [0.75, 0.25]]
+    """
+    own = np.eye(split.probabilities.shape[1])[np.asarray(split.labels)]
+    weight = hard_weight * split.is_labelled[:, None]
+    shares: np.ndarray = (1 - weight) * split.probabilities + weight * own
+    return shares
+
+
 def weights(split: Split, class_weight: Mapping[int, float] | None) -> np.ndarray | None:
     """Return the weight of each text in the loss: the mean of its labels' weights, or None without weights."""
     if class_weight is None:

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -87,11 +87,11 @@ class ClassificationJob(WordVectorJob):
                     f"{name}={value!r} is for training texts with soft labels (columns probability_NAME); those of "
                     f"{corpus.name} have labels alone. Leave it out."
                 )
-            if value is not None and options.head and options.epochs == 1:
-                raise ValueError(
-                    f"{name}={value!r} is not for a run that fits the last layer alone, on the likeliest labels. Leave "
-                    "it out, or train for more than one epoch."
-                )
+        if options.temperature is not None and options.head and options.epochs == 1:
+            raise ValueError(
+                f"temperature={options.temperature!r} is not for a run that fits the last layer alone, as a "
+                "regression. Leave it out, or train for more than one epoch."
+            )
 
     @property
     def _is_head_alone(self) -> bool:
@@ -152,10 +152,10 @@ class ClassificationJob(WordVectorJob):
     def cautions(self) -> dict[str, str]:
         """Return sentences about a dev set that is too small to choose an epoch by, or whose labels are a teacher's."""
         cautions = {}
-        if self.learns_agreement and self.corpus.dev:
+        if self.learns_agreement:
             cautions["taught_dev"] = (
-                "no text has a label of its own, so that dev scores only say how often the model agrees with its "
-                "teacher. A dev file with right labels says more."
+                "no text has a label of its own, so that scores of texts held out only say how often the model agrees "
+                "with its teacher. A dev file with right labels says more."
             )
         count = len(self.corpus.dev or ())
         if count >= _SMALL_DEV or self._is_head_alone:
@@ -285,23 +285,26 @@ class ClassificationJob(WordVectorJob):
         """Return a fitted last layer, and the features and labels of the training texts it was fitted on."""
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         run, end = features_of(model, text_to_ids.signature), time.monotonic() + (seconds or math.inf)
-        train, labels = self._shuffled(self.corpus.train, most)
+        train = self._shuffled(self.corpus.train, most)
         dev, parts = None, []
         if self.corpus.dev is not None:
-            texts, dev_labels = self._shuffled(self.corpus.dev, most)
-            dev = predict_rows(run, text_to_ids.encode(texts)), dev_labels
+            dev_part = self._shuffled(self.corpus.dev, most)
+            dev = predict_rows(run, text_to_ids.encode(dev_part.texts)), np.array(dev_part.labels)
         for first in range(0, len(train), _CHUNK):
-            parts.append(predict_rows(run, text_to_ids.encode(train[first : first + _CHUNK])))
+            parts.append(predict_rows(run, text_to_ids.encode(train.texts[first : first + _CHUNK])))
             if time.monotonic() > end:
                 break
         features = np.concatenate(parts)
-        labels = labels[: len(features)]
-        return convex_head.fit(features, labels, len(self.labels), dev, self.class_weight), features, labels
+        labels = np.array(train.labels)[: len(features)]
+        shares = None
+        if train.is_soft:
+            shares = distillation.mixture(train, self.options.hard_weight or 0.0)[: len(features)]
+        head = convex_head.fit(features, labels, len(self.labels), dev, self.class_weight, shares)
+        return head, features, labels
 
-    def _shuffled(self, split: Split, most: int) -> tuple[Sequence[str], np.ndarray]:
-        """Return texts and labels in random order, but ``most`` of them at most."""
-        part = split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most])
-        return part.texts, np.array(part.labels)
+    def _shuffled(self, split: Split, most: int) -> Split:
+        """Return texts in random order, but ``most`` of them at most."""
+        return split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most])
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev if asked to, and return its scores, with those of the baseline."""
