@@ -225,6 +225,7 @@ def test_a_student_remembers_its_teacher(student):
     card = (folder / "README.md").read_text()
     assert "Taught by an oracle: soft labels for 300 training texts, of which 150 have a label of their own." in card
     assert "--temperature 2.0" in card
+    assert "Taught by: an oracle" in str(zoo.describe(folder))
     settings = (folder / "run.toml").read_text()
     assert "temperature = 2.0" in settings
     assert "hard_weight = 0.25" in settings

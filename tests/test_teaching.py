@@ -183,7 +183,8 @@ def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
     quiet(by_length, texts, output=tmp_path / "whole.csv", **options)
     teacher = Dying()
     with pytest.raises(ConnectionError, match="the endpoint is gone"):
-        quiet(teacher, texts, output=tmp_path / "soft.csv", **options)
+        quiet(teacher, texts, output=tmp_path / "soft.csv", **{**options, "progress": True})
+    assert "stopped after 4 of 11 texts; the same call goes on from there" in capsys.readouterr().out
     assert not (tmp_path / "soft.csv").exists()
     answers = tmp_path / "soft.csv.unfinished" / "answers.f32"
     with answers.open("ab") as file:  # as a kill in the middle of a batch leaves it
@@ -351,6 +352,6 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
 
 
 def test_a_corpus_without_dev_texts_is_warned_of(tmp_path, capsys):
-    corpus = Corpus("mine", tuple(LABELS), Split(["a b c"], [1]), None, None)
+    corpus = Corpus("no_dev", tuple(LABELS), Split(["a b c"], [1]), None, None)
     quiet(by_length, None, output=tmp_path / "soft.csv", dataset=corpus)
-    assert "mine has no dev texts" in capsys.readouterr().err
+    assert "no_dev has no dev texts" in capsys.readouterr().err

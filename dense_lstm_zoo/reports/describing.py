@@ -126,6 +126,7 @@ class BundleDescription(_Page):
             f"  {model}: {entry.summary}",
             *self._of_encoder(),
             f"  {escape_controls(trained)}",
+            *self._of_teacher(training.get("taught_by")),
             f"  Scores: {', '.join(scores) or 'none'}",
             f"  Size: {size / 2**20:.1f} MB" + _count(self.metrics),
             "  Training:",
@@ -134,6 +135,13 @@ class BundleDescription(_Page):
             *_lines(dict(_marked(self.config["arguments"], entry.arguments)), entry.texts),
         ]
         return "\n".join(lines)
+
+    def _of_teacher(self, taught_by: Any) -> list[str]:
+        """Return the line about those whose probabilities the model learnt from, if there are any."""
+        if not isinstance(taught_by, Mapping):
+            return []
+        teachers = ", ".join(map(str, taught_by.get("teachers", ()))) or "unknown"
+        return [f"  {escape_controls(f'Taught by: {teachers}')}"]
 
     @property
     def encoder(self) -> dict[str, Any]:

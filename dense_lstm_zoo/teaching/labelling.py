@@ -90,7 +90,13 @@ class Labelling:
         with path.open("ab") as file:
             file.truncate(4 * width * start)  # what a kill left of a batch
         for first in range(start, total, self._batch_size):
-            rows = self._teacher.answer(list(self._texts[first : first + self._batch_size]))
+            try:
+                rows = self._teacher.answer(list(self._texts[first : first + self._batch_size]))
+            except BaseException:
+                line.clear()
+                if progress:
+                    notes.show(f"stopped after {first:,} of {total:,} texts; the same call goes on from there")
+                raise
             with path.open("ab") as file:
                 file.write(np.ascontiguousarray(rows, "<f4").tobytes())
                 file.flush()
