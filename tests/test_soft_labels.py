@@ -189,7 +189,7 @@ def test_teaching_certainties_is_training_on_labels(tmp_path):
     certain = np.eye(2)[corpus.train.labels]
     taught = dataclasses.replace(corpus, train=Split(corpus.train.texts, None, probabilities=certain))
     one, other = (
-        train(tmp_path / name, dataset=each, epochs=2) for name, each in (("own", corpus), ("taught", taught))
+        train(tmp_path / name, dataset=each, epochs=1) for name, each in (("own", corpus), ("taught", taught))
     )
     for own, learnt in zip(one.model.get_weights(), other.model.get_weights(), strict=True):
         np.testing.assert_allclose(own, learnt, atol=1e-4)
@@ -289,6 +289,7 @@ def test_dev_scores_without_any_label_are_said_to_be_agreement(tmp_path, capsys)
     assert "how often the model agrees with its teacher" in bundle.metrics["taught_dev"]
 
 
+@pytest.mark.slow
 def test_the_command_trains_on_a_table_with_probabilities_and_repeats_it(tmp_path, capsys):
     corpus = soft_demo()
     (tmp_path / "train.jsonl").write_text(corpus.json_lines()["train"])

@@ -96,7 +96,7 @@ def fit(
 
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """What a regression learns of texts: labels and weights (texts,), and soft labels (texts, classes) or None."""
+    """The targets of a regression: labels and weights (texts,), and soft labels (texts, classes) or None."""
 
     labels: np.ndarray
     weights: np.ndarray
