@@ -29,6 +29,7 @@ def first(corpus, raw, tmp_path_factory):
     return zoo.self_train("bilstm", corpus, raw, folder, rounds=1, models=1, threshold=0.5, **TRAINING), folder
 
 
+@pytest.mark.slow
 def test_a_round_learns_from_the_models_before(first, corpus, raw):
     result, folder = first
     assert result.rounds["round"].tolist() == [0, 1]
@@ -45,6 +46,7 @@ def test_a_round_learns_from_the_models_before(first, corpus, raw):
     assert f"best on dev: round {result.best_round}" in str(result)
 
 
+@pytest.mark.slow
 def test_a_repeated_call_keeps_what_is_finished(first, corpus, raw, monkeypatch):
     result, folder = first
 
