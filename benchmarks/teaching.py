@@ -3,8 +3,8 @@
 On the corpus that the teacher was trained on, a student is trained in up to four ways: on the labels; on the teacher's
 probabilities for the same texts; with changed copies of these as well (``--augment``); and with sentences of IMDB's
 unlabelled reviews as well (``--raw``), of which those with the words of a dev or test text are left out. All are
-trained from scratch with the same vectors, and scored once. Rows go to results/teaching.csv. From the repository's
-root:
+trained from scratch with the same vectors, and scored once. A folder of ``benchmarks.transformer_teacher`` is a teacher
+too, whose files are the texts. Rows go to results/teaching.csv. From the repository's root:
 
     python -m benchmarks.teaching sst2 --teacher dc_bilstm_sst2 --augment 5 --raw 50000
 """
@@ -12,53 +12,36 @@ root:
 from __future__ import annotations
 
 import argparse
-import re
+import json
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import dense_lstm_zoo as zoo
+from benchmarks import raw_sentences
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.classification.corpus import Corpus
-from dense_lstm_zoo.corpora import imdb
 from tuning import protocols, result_files
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
 KEY = ["dataset", "teacher", "student", "way", "temperature", "hard_weight", "seed"]
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_WORDS = 4, 50  # of a sentence
-
-
-def raw_sentences(number: int, seed: int) -> list[str]:
-    """Return random sentences of IMDB's unlabelled reviews.
-
-    Raises:
-        ValueError: There are not that many.
-    """
-    sentences = [
-        sentence
-        for review in imdb.unlabelled_reviews(zoo.fetch("imdb_raw")[2])
-        for sentence in _SENTENCE_END.split(review)
-        if _WORDS[0] <= len(sentence.split()) <= _WORDS[1]
-    ]
-    if number > len(sentences):
-        raise ValueError(f"--raw must be at most {len(sentences):,}; received {number:,}.")
-    places = np.random.default_rng(seed).permutation(len(sentences))[:number]
-    return [sentences[place] for place in places]
 
 
 def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterator[tuple[str, Corpus]]:
     """Yield each way to train a student, with the corpus that it is trained on."""
     yield "labels", corpus
+    if _scores_file(options).exists():
+        for file, way in (("train.parquet", "teacher"), ("raw.parquet", "teacher, raw sentences")):
+            if (path := Path(options.teacher) / file).exists():
+                yield way, corpus.with_train(zoo.load_corpus(path, "classification"))
+        return
     ways: list[tuple[str, dict[str, Any]]] = [("teacher", {"texts": None})]
     if options.augment:
         ways.append((f"teacher, {options.augment} copies", {"texts": None, "augment": options.augment}))
     if options.raw:
-        raw = raw_sentences(options.raw, seed=1)
+        raw = raw_sentences.draw(options.raw, seed=1)
         ways.append((f"teacher, {options.raw:,} raw sentences", {"texts": raw, "train_texts": True}))
     for number, (way, arguments) in enumerate(ways):
         output = folder / f"{number}.parquet"
@@ -66,30 +49,40 @@ def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterat
         yield way, corpus.with_train(zoo.load_corpus(output, "classification"))
 
 
+def _scores_file(options: argparse.Namespace) -> Path:
+    return Path(options.teacher) / "scores.json"
+
+
 def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, Any]]:
     """Yield the row of the teacher, and of each student."""
-    command = f"python -m benchmarks.teaching {options.dataset} --teacher {options.teacher} --student {options.student}"
-    for name in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
-        value = getattr(options, name)
-        command += f" --{name.replace('_', '-')} {value:g}" if value else ""
+    about = json.loads(_scores_file(options).read_text()) if _scores_file(options).exists() else {}
+    name = about.get("encoder", options.teacher)
+    command = f"python -m benchmarks.teaching {options.dataset} --teacher {name} --student {options.student}"
+    for option in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
+        value = getattr(options, option)
+        command += f" --{option.replace('_', '-')} {value:g}" if value else ""
     shared = {
-        **{"dataset": options.dataset, "teacher": options.teacher},
+        **{"dataset": options.dataset, "teacher": name},
         **{"temperature": options.temperature, "hard_weight": options.hard_weight},
         "versions": protocols.read_versions({"versions": machine.versions()}),
         **{"processor": machine.processor(), "cores": machine.cores(), "command": command},
     }
 
-    def row(student: str, way: str, seed: int, texts: int, bundle: Any, scores: Any, seconds: float) -> dict[str, Any]:
-        figures = {"accuracy": round(100 * scores["accuracy"], 2), "parameters": int(bundle.model.count_params())}
-        return (
-            {"student": student, "way": way, "seed": seed, "texts": texts}
-            | figures
-            | {"seconds": round(seconds, 1)}
-            | shared
-        )
+    def row(student: str, way: str, seed: int, texts: int, accuracy: float, size: int | None, seconds: float) -> Any:
+        figures = {
+            "texts": texts,
+            "accuracy": round(100 * accuracy, 2),
+            "parameters": size,
+            "seconds": round(seconds, 1),
+        }
+        return {"student": student, "way": way, "seed": seed, **figures, **shared}
 
-    teacher = zoo.from_preset(options.teacher)
-    yield row(options.teacher, "the teacher", 0, len(corpus.train), teacher, teacher.evaluate(corpus.test), 0.0)
+    if about:
+        yield row(name, "the teacher", 0, len(corpus.train), about["test_accuracy"], about["parameters"], 0.0)
+    else:
+        teacher = zoo.from_preset(options.teacher)
+        accuracy = teacher.evaluate(corpus.test)["accuracy"]
+        yield row(name, "the teacher", 0, len(corpus.train), accuracy, int(teacher.model.count_params()), 0.0)
     with tempfile.TemporaryDirectory() as folder:
         for way, texts in corpora(options, corpus, Path(folder)):
             soft = {"temperature": options.temperature, "hard_weight": options.hard_weight} if way != "labels" else {}
@@ -97,8 +90,8 @@ def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, A
                 began = time.perf_counter()
                 settings = {"seed": seed, "epochs": options.epochs, "baseline": False, "progress": False, **soft}
                 bundle = zoo.train(options.student, texts, Path(folder) / f"{way}{seed}", **settings)
-                scores = {"accuracy": bundle.metrics["test_accuracy"]}
-                yield row(options.student, way, seed, len(texts.train), bundle, scores, time.perf_counter() - began)
+                accuracy, size = bundle.metrics["test_accuracy"], int(bundle.model.count_params())
+                yield row(options.student, way, seed, len(texts.train), accuracy, size, time.perf_counter() - began)
 
 
 @protocols.plain_errors()
@@ -110,7 +103,9 @@ def main(argv: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("dataset", help="a corpus with test texts, such as sst2")
-    parser.add_argument("--teacher", required=True, help="a preset, or the folder of a bundle")
+    parser.add_argument(
+        "--teacher", required=True, help="a preset, the folder of a bundle, or one of a transformer_teacher"
+    )
     parser.add_argument("--student", default="bilstm", help="a model (default: bilstm)")
     parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
