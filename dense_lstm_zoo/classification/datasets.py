@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
 
 if TYPE_CHECKING:
+    import numpy as np
     import tensorflow as tf
 
     from dense_lstm_zoo.classification.vocabulary import Vocabulary
@@ -108,19 +109,29 @@ def text_dataset(
     weights = _weights(sample_weight, labels, len(texts))
     matrix = None
     if vocabulary is None:
-        import dataclasses
-
-        from dense_lstm_zoo.classification.vocabulary import build_vocabulary
-
-        new_vocabulary = build_vocabulary(texts, vectors=vectors, vector_words=vector_words, oov=oov)
-        vocabulary = dataclasses.replace(
-            new_vocabulary.with_chars if chars else new_vocabulary.vocabulary, max_tokens=max_tokens
-        )
-        matrix = new_vocabulary.matrix
+        vocabulary, matrix = vocabulary_of(texts, vector_words=vector_words, **options)
     dataset: Any = _batches(vocabulary.text_to_ids().encode(texts), labels, weights, batch_size, shuffle, seed)
     dataset.vocabulary, dataset.label_names = vocabulary, names
-    dataset.model_arguments = _model_arguments(vocabulary, names, matrix)
+    dataset.model_arguments = model_arguments(vocabulary, names, matrix)
     return dataset
+
+
+def vocabulary_of(
+    texts: Sequence[str],
+    *,
+    chars: bool = False,
+    max_tokens: int | None = None,
+    oov: str | None = None,
+    vectors: str | Path | None = None,
+    vector_words: int = _MOST_FREQUENT,
+) -> tuple[Vocabulary, np.ndarray | None]:
+    """Return the vocabulary of training texts, and its word vectors if there are any. See ``text_dataset``."""
+    import dataclasses
+
+    from dense_lstm_zoo.classification.vocabulary import build_vocabulary
+
+    new = build_vocabulary(texts, vectors=vectors, vector_words=vector_words, oov=oov)
+    return dataclasses.replace(new.with_chars if chars else new.vocabulary, max_tokens=max_tokens), new.matrix
 
 
 def bucketed(
@@ -198,7 +209,7 @@ def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffl
     return TrainingBatches(rows, labels, batch_size=batch_size, seed=seed, weights=weights).dataset
 
 
-def _model_arguments(vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any) -> dict[str, Any]:
+def model_arguments(vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any) -> dict[str, Any]:
     """Return the arguments of a model that follow from the data, as ``train`` sets them."""
     arguments: dict[str, Any] = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
     if vocabulary.chars:

@@ -1,4 +1,4 @@
-"""Inputs as scikit-learn hands them on, read as texts, labels and tagged sentences, or refused in one clear error."""
+"""Inputs as users of scikit-learn and Keras give them, read as texts, labels and tagged sentences, or refused in one clear error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
@@ -28,6 +26,8 @@ def texts_of(x: Any) -> list[str]:
 def labels_of(y: Any) -> np.ndarray:
     """Return labels as an array (texts,), else raise ``ValueError``."""
     import pandas as pd
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
 
     if y is None:
         raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")

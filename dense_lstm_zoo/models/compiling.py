@@ -5,26 +5,30 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import keras
 
-_is_enabled = ContextVar("_is_enabled", default=True)
+_settings: ContextVar[dict[str, Any] | None] = ContextVar("_settings", default=None)
 
 
 @contextlib.contextmanager
-def uncompiled() -> Iterator[None]:
+def uncompiled() -> Iterator[dict[str, Any]]:
     """Leave the models that are built in this block without loss, metrics and optimiser: enough for predictions.
 
     An optimiser that is never used takes as long to create as the rest of a deep model, and Adam's moments take twice
     the memory of the weights.
+
+    Yields:
+        A dictionary that gets the arguments with which the last model would have been compiled.
     """
-    token = _is_enabled.set(False)
+    settings: dict[str, Any] = {}
+    token = _settings.set(settings)
     try:
-        yield
+        yield settings
     finally:
-        _is_enabled.reset(token)
+        _settings.reset(token)
 
 
 def compile_model(
@@ -35,8 +39,6 @@ def compile_model(
     A first trace that creates variables is done twice. Those may be the optimiser's, or those of a metric given by its
     name, so metrics must be objects. Inside ``uncompiled``, the model is returned as it is.
     """
-    if not _is_enabled.get():
-        return model
     import keras
 
     from dense_lstm_zoo.models import registry
@@ -46,12 +48,16 @@ def compile_model(
     in_float16 = any(layer.compute_dtype == "float16" for layer in registry.network(model).layers)
     if in_float16 and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
-    model.compile(
-        optimizer=optimizer,
-        loss=loss,
-        metrics=[metric],
+    settings = {
+        "optimizer": optimizer,
+        "loss": loss,
+        "metrics": [metric],
         # XLA would compile the whole model again for every shape. JAX runs op by op without it.
-        jit_compile=keras.config.backend() == "jax",
-    )
+        "jit_compile": keras.config.backend() == "jax",
+    }
+    if (into := _settings.get()) is not None:
+        into.update(settings)
+        return model
+    model.compile(**settings)
     model.optimizer.build(model.trainable_variables)
     return model

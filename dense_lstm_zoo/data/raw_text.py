@@ -1,0 +1,44 @@
+"""Telling raw text from ids in what Keras' ``fit``, ``evaluate`` and ``predict`` are given."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dense_lstm_zoo.data.frames import check_frame, is_frame
+
+_NUMBERS = re.compile(r"u?int|float|bfloat|bool|complex|<dtype")  # how the dtypes of numbers begin, in any library
+
+
+def holds_text(x: Any) -> bool:
+    """Return whether inputs are raw text: strings, a column of them, or a ``tf.data.Dataset`` of them.
+
+    Rows of strings, such as the words of sentences, are raw text as well. So is a list without items. A generator is
+    not looked into.
+
+    Example:
+        >>> holds_text(["a film"]), holds_text([["a", "film"]]), holds_text([[2, 3]])
+        (True, True, False)
+    """
+    if hasattr(x, "element_spec"):  # tf.data.Dataset
+        spec = x.element_spec
+        return getattr(spec[0] if isinstance(spec, tuple) else spec, "dtype", None) == "string"
+    if is_frame(x):
+        x = check_frame("x", x)
+        x = x.iloc[:, 0] if x.shape[1] else ()
+    if (dtype := getattr(x, "dtype", None)) is not None:
+        name = str(getattr(dtype, "name", dtype)).lower()
+        if name == "string" or _NUMBERS.match(name):
+            return name == "string"
+    is_column = hasattr(x, "__len__") and (dtype is not None or hasattr(x, "type"))
+    return _is_text(next(iter(x), "") if is_column or isinstance(x, list | tuple) else x)
+
+
+def _is_text(item: Any) -> bool:
+    if isinstance(item, str | bytes):
+        return True
+    if isinstance(item, list | tuple):
+        return bool(item) and isinstance(item[0], str | bytes)
+    # A missing text of a column is an error that names its row, and not ids.
+    dtype = getattr(item, "dtype", None)
+    return item is None or dtype == "string" or getattr(dtype, "kind", "") in ("U", "S")

@@ -1,0 +1,406 @@
+"""The part that all Keras tasks share: text in, the batches of ``train``, ``.keras`` files, presets and bundles."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self
+
+import keras
+import pandas as pd
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data.raw_text import holds_text
+from dense_lstm_zoo.interfaces.graph_errors import clear_errors
+from dense_lstm_zoo.machine import versions
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.compiling import uncompiled
+from dense_lstm_zoo_runtime import claims
+
+_AUTO = "auto"
+_LARGEST_LIST = 1000  # of an argument of a model
+_PROBABILITIES = "(Sparse)?CategoricalCrossentropy|sparse_categorical_crossentropy|categorical_crossentropy"
+
+
+@dataclass
+class Origin:
+    """The model of a task: its name, its arguments, what its network was trained on before.
+
+    Args:
+        model: A registered model.
+        arguments: Its arguments, complete, as JSON has them.
+        labels: The names of the classes, in the order of the logits, or none.
+        training: The ``training`` of a bundle's config.
+        temperature: Divides the logits of probabilities, if the model is calibrated.
+    """
+
+    model: str
+    arguments: dict[str, Any]
+    labels: list[str]
+    training: dict[str, Any] = field(default_factory=lambda: {"dataset": "texts"})
+    temperature: float | None = None
+
+
+class TextTask:
+    """Raw text to answers in a ``keras.Model``, whose first base class it is.
+
+    A subclass says how text becomes batches. Data that are not raw text go to Keras as they are.
+    """
+
+    _task: ClassVar[str]
+
+    def _settle(
+        self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool
+    ) -> None:
+        """Keep what the model was made from, where Keras does not look for weights, and compile it."""
+        self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
+        if compile:
+            self.compile()
+
+    @property
+    def preprocessor(self) -> Any:
+        """The layer from raw text to ids. None leaves all data as they are, for ids of your own."""
+        return self._untracked.preprocessor
+
+    @preprocessor.setter
+    def preprocessor(self, layer: Any) -> None:
+        self._untracked.preprocessor = layer
+
+    def compile(
+        self, optimizer: Any = _AUTO, loss: Any = _AUTO, *, metrics: Any = _AUTO, jit_compile: Any = False, **options: Any
+    ) -> None:
+        """Compile the model. What is left out is as ``zoo.build`` compiles it.
+
+        Args:
+            optimizer: As for ``keras.Model.compile``.
+            loss: A loss on logits.
+            metrics: Metrics on logits.
+            jit_compile: Whether XLA compiles the step, anew for each length of a batch.
+            **options: More arguments of ``keras.Model.compile``.
+
+        Raises:
+            ValueError: A loss that takes probabilities.
+        """
+        defaults = self._untracked.defaults
+        settings = {"optimizer": optimizer, "loss": loss, "metrics": metrics}
+        for name, value in settings.items():
+            if isinstance(value, str) and value == _AUTO:
+                if name not in defaults:
+                    raise ValueError(f"compile needs {name}=...: the model was loaded with compile=False.")
+                settings[name] = keras.saving.deserialize_keras_object(defaults[name])
+        _check_loss(settings["loss"])
+        super().compile(**settings, jit_compile=jit_compile, **options)  # type: ignore[misc]
+        if not self.optimizer.built:  # a step whose first trace creates variables is traced twice
+            self.optimizer.build(self.trainable_variables)
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compile a loaded model as it was compiled when it was saved."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+
+    def _texts_are_in(self, x: Any) -> bool:
+        return self.preprocessor is not None and holds_text(x)
+
+    def _mapped(self, dataset: Any) -> Any:
+        """Return a dataset of raw text as one of ids."""
+        return dataset.map(self.preprocessor)
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        **options: Any,
+    ) -> keras.callbacks.History:
+        """Train the model as ``keras.Model.fit`` does, on raw text too.
+
+        Texts in memory come in the batches of ``train``: similar lengths together, in another order in each epoch,
+        which ``keras.utils.set_random_seed`` sets. Batches of a dataset stay as they are.
+
+        Args:
+            x: Raw text, a ``tf.data.Dataset`` of batches of it, or anything that Keras takes.
+            y: What belongs to each text, unless a dataset holds it.
+            batch_size: Texts per batch. By default as many as ``train`` would take.
+            epochs: As in Keras.
+            verbose: As in Keras.
+            callbacks: As in Keras.
+            validation_split: The share of the texts, the last ones, to validate on.
+            validation_data: Raw text with what belongs to it, (x, y) or (x, y, weights), or a dataset.
+            shuffle: Whether each epoch has another order. Otherwise texts are sorted by length.
+            class_weight: How much each class counts, by name or index.
+            sample_weight: How much each text counts.
+            initial_epoch: As in Keras.
+            **options: More arguments of ``keras.Model.fit``.
+
+        Raises:
+            TypeError: Texts that are not strings.
+            ValueError: No texts, or data that do not fit them or the model.
+        """
+        options = {**options, "epochs": epochs, "verbose": verbose, "callbacks": callbacks}
+        options |= {"initial_epoch": initial_epoch, "class_weight": self._class_weight(class_weight)}
+        held_out = None
+        if self._texts_are_in(x) and not hasattr(x, "element_spec"):
+            data = self._read(x, y, sample_weight)
+            if validation_split and validation_data is None:
+                data, held_out = data.divided(validation_split)
+            x = data.training(batch_size, random.randrange(1 << 31), initial_epoch, shuffle)
+        elif self._texts_are_in(x):
+            x = self._mapped(x)
+        else:
+            options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
+            options |= {"validation_split": validation_split}
+        if hasattr(x, "element_spec"):
+            shuffle = False  # Keras warns that a dataset shuffles itself
+        if held_out is not None:
+            validation_data = held_out.evaluation(options.pop("validation_batch_size", None))
+        else:
+            validation_data = self._validation(validation_data, options)
+        with clear_errors():
+            return super().fit(x, shuffle=shuffle, validation_data=validation_data, **options)  # type: ignore[misc]
+
+    def _validation(self, data: Any, options: dict[str, Any]) -> Any:
+        """Return validation data as Keras takes them."""
+        if hasattr(data, "element_spec"):
+            return self._mapped(data) if self._texts_are_in(data) else data
+        if not isinstance(data, tuple) or not data or not self._texts_are_in(data[0]):
+            return data
+        return self._read(*data).evaluation(options.pop("validation_batch_size", None))
+
+    def evaluate(
+        self, x: Any = None, y: Any = None, batch_size: int | None = None, *, sample_weight: Any = None, **options: Any
+    ) -> Any:
+        """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments."""
+        if self._texts_are_in(x):
+            is_dataset = hasattr(x, "element_spec")
+            x = self._mapped(x) if is_dataset else self._read(x, y, sample_weight).evaluation(batch_size)
+        else:
+            options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
+        with clear_errors():
+            return super().evaluate(x, **options)  # type: ignore[misc]
+
+    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
+        """Take one step as ``keras.Model.train_on_batch`` does, on raw text too."""
+        return super().train_on_batch(*self._batch(x, y, sample_weight), **options)  # type: ignore[misc]
+
+    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
+        """Score one batch as ``keras.Model.test_on_batch`` does, on raw text too."""
+        return super().test_on_batch(*self._batch(x, y, sample_weight), **options)  # type: ignore[misc]
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """Answer one batch as ``keras.Model.predict_on_batch`` does, on raw text too."""
+        return super().predict_on_batch(self._batch(x)[0])  # type: ignore[misc]
+
+    def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
+        """Return the logits of ids, or of raw text."""
+        if self._texts_are_in(inputs):
+            inputs = self.preprocessor(inputs)
+        return super().__call__(inputs, *args, **options)  # type: ignore[misc]
+
+    def _batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        if not self._texts_are_in(x):
+            return x, y, sample_weight
+        with clear_errors():
+            batch: tuple[Any, Any, Any] = keras.utils.unpack_x_y_sample_weight(self.preprocessor(x, y, sample_weight))
+            return batch
+
+    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return raw text in memory as examples, or raise an error that names what is wrong."""
+        raise NotImplementedError
+
+    def _class_weight(self, weights: Any) -> Any:
+        return weights
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of the classes, in the order of the answers."""
+        return tuple(self._untracked.origin.labels)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what rebuilds the model: its name and arguments, its words and labels."""
+        preprocessor, settings = self.preprocessor, None
+        if preprocessor is not None:
+            settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.text_settings}
+        return {**dataclasses.asdict(self._untracked.origin), "preprocessor": settings, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
+        """Rebuild a saved model, not compiled, once its words, labels and arguments are checked.
+
+        Raises:
+            ValueError: A config that is damaged.
+        """
+        config = dict(config)
+        name, settings = config.pop("name", None), config.pop("preprocessor", None)
+        origin = _checked_origin(cls, config)
+        preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
+        with uncompiled() as defaults:
+            network = registry.build(origin.model, **origin.arguments)
+        return cls._around(network, origin, preprocessor, serialized(defaults), compile=False, name=name)
+
+    @classmethod
+    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Any:
+        """Return the preprocessor of a saved model if it fits the network, before that is built."""
+        raise NotImplementedError
+
+    @classmethod
+    def _around(
+        cls,
+        network: keras.Model,
+        origin: Origin,
+        preprocessor: Any,
+        defaults: Mapping[str, Any],
+        *,
+        compile: bool,
+        name: str | None = None,
+    ) -> Self:
+        """Return a task around a network that is there."""
+        task = cls.__new__(cls)
+        task._enclose(network, name)
+        task._settle(origin, preprocessor, defaults, compile=compile)
+        return task
+
+    def _enclose(self, network: keras.Model, name: str | None) -> None:
+        """Become a Keras model that has the layers of a network."""
+        raise NotImplementedError
+
+    def to_bundle(self) -> Bundle:
+        """Return the model as a bundle, for ``predict``, ``explain``, ``export`` and the rest. They share the weights.
+
+        Raises:
+            ValueError: A task whose ``preprocessor`` is None.
+        """
+        origin, preprocessor = self._untracked.origin, self.preprocessor
+        if preprocessor is None:
+            raise ValueError("A bundle needs the words of the model; its preprocessor is None.")
+        task = tasks.find(self._task)
+        training = dict(origin.training)
+        config = {"task": task.name, "model": origin.model, "arguments": dict(origin.arguments)}
+        config |= {"text": preprocessor.text_settings, "training": training, "versions": versions()}
+        metrics = {} if origin.temperature is None else {"temperature": origin.temperature}
+        bundle: Bundle = task.bundle_class(
+            self._network(), config, preprocessor.vocabulary, list(origin.labels), metrics, self._rows_of_history()
+        )
+        return bundle
+
+    def _network(self) -> keras.Model:
+        """Return the network as ``zoo.build`` returns it."""
+        raise NotImplementedError
+
+    def _rows_of_history(self) -> pd.DataFrame:
+        history = getattr(self, "history", None)
+        rows = pd.DataFrame(history.history if history else {}, index=history.epoch if history else None)
+        return rows.rename_axis("epoch").rename(index=lambda epoch: epoch + 1).reset_index()
+
+    def save_to_preset(self, folder: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the model as a preset, which ``from_preset`` and ``zoo.from_preset`` load. See ``Bundle``'s method."""
+        return self.to_bundle().save_to_preset(Path(folder), **options)
+
+
+def _checked_origin(cls: type[TextTask], config: dict[str, Any]) -> Origin:
+    """Return the origin of a saved task, or raise ``ValueError``: the file may come from a stranger."""
+    with damaged(cls):
+        origin = Origin(**config)
+        kinds = {"model": str, "arguments": dict, "labels": list, "training": dict}
+        for name, kind in kinds.items():
+            if not isinstance(getattr(origin, name), kind):
+                raise ValueError(f"{name!r} must be a {kind.__name__}")
+        if registry.entry(origin.model).task != cls._task:
+            raise ValueError(f"{origin.model} is for {registry.entry(origin.model).task}")
+        for name, value in origin.arguments.items():
+            values = value if isinstance(value, list) else [value]
+            if len(values) > _LARGEST_LIST or not all(isinstance(item, str | int | float | None) for item in values):
+                raise ValueError(f"argument {name!r:.80} must be a plain value; it is {claims.short(value)}")
+        origin.labels = claims.labels(origin.labels)
+        if not isinstance(origin.training.get("dataset"), str):
+            raise ValueError("'training' must name its 'dataset'")
+        if origin.temperature is not None:
+            checks.positive("temperature", origin.temperature)
+    return origin
+
+
+@contextlib.contextmanager
+def damaged(cls: type) -> Iterator[None]:
+    """Turn an error about a config into one that says whose it is."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"The config of this {cls.__name__} is damaged: {error}") from error
+
+
+def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | None) -> dict[str, Any]:
+    """Return the arguments of a model that do not follow from the data, with their defaults.
+
+    Raises:
+        ValueError: A model for another task, an unknown argument (with near matches), or one that follows from the data.
+    """
+    models = registry.list_models(task=task)
+    if model not in models:
+        raise checks.unknown_name("model", model, models)
+    if own := [name for name in arguments if name in registry.FROM_DATA]:
+        raise ValueError(f"{', '.join(own)}: the words and labels of a task decide this; leave it out.")
+    return registry.resolve(model, arguments, recipe, complete=False)
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of a model as JSON has them, without word vectors, which are weights."""
+    values = {name: value for name, value in arguments.items() if name != "embedding_matrix"}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def after(bundle: Bundle, head: str) -> dict[str, Any]:
+    """Return the ``training`` of a model that starts from a bundle: what the bundle was, for cards and terms."""
+    training, vectors = bundle.config["training"], bundle.config["training"].get("vectors")
+    source = {"name": "a bundle", "model": bundle.config["model"], "dataset": training["dataset"]}
+    source |= {"sha256": bundle.saved_as or "", "freeze": None, "unfreeze_after": None, "head": head, "new_words": 0}
+    source |= {"init_from": training["init_from"]} if training.get("init_from") else {}
+    return {"dataset": "texts", "init_from": source, **({"vectors": vectors} if vectors else {})}
+
+
+def defaults_of(model: keras.Model) -> dict[str, Any]:
+    """Return how a model is compiled, as configs, or nothing for one that is not."""
+    config = model.get_compile_config() if model.compiled else None
+    return dict(config or {})
+
+
+def serialized(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return optimiser, loss and metrics as configs, of which each ``compile`` makes its own."""
+    return {name: keras.saving.serialize_keras_object(settings[name]) for name in ("optimizer", "loss", "metrics")}
+
+
+def _check_loss(loss: Any) -> None:
+    name = loss if isinstance(loss, str) else type(loss).__name__
+    from_logits = getattr(loss, "from_logits", None)
+    if re.fullmatch(_PROBABILITIES, name) and not from_logits:
+        raise ValueError(
+            f"The model's outputs are logits; {name} takes probabilities. Use from_logits=True, such as "
+            "keras.losses.SparseCategoricalCrossentropy(from_logits=True), or leave the loss out."
+        )
+
+
+def place_of_division(number: int, share: float) -> int:
+    """Return how many of the texts train where the last ones, this share, are held out, as Keras counts them.
+
+    Raises:
+        ValueError: A share that leaves no texts on either side.
+    """
+    place = math.floor(number * (1 - checks.fraction("validation_split", share)))
+    if not 0 < place < number:
+        raise ValueError(f"validation_split={share} of {number} texts leaves none to {'validate on' if place else 'train on'}.")
+    return place

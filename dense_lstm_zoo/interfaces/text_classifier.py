@@ -1,0 +1,320 @@
+"""A classifier of texts as a Keras model: strings in, probabilities out."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.bundles.presets import from_preset
+from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches
+from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
+from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
+from dense_lstm_zoo.classification.schedule import schedule
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
+from dense_lstm_zoo.interfaces.inputs import texts_of
+from dense_lstm_zoo.interfaces.keras_task import (
+    Origin,
+    TextTask,
+    after,
+    damaged,
+    defaults_of,
+    place_of_division,
+    plain,
+    resolve_own,
+    serialized,
+)
+from dense_lstm_zoo.interfaces.text_preprocessor import TextPreprocessor
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.compiling import uncompiled
+from dense_lstm_zoo_runtime import claims
+
+_MOST_FREQUENT = 50_000
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Texts as ids, with their labels and weights if they have any."""
+
+    rows: Sequence[Any]
+    labels: np.ndarray
+    weights: np.ndarray | None = None
+
+    def divided(self, share: float) -> tuple[_Texts, _Texts]:
+        """Return the texts to train on, and the last ones, this share, to validate on."""
+        place = place_of_division(len(self.rows), share)
+        return self._part(slice(place)), self._part(slice(place, None))
+
+    def _part(self, part: slice) -> _Texts:
+        return _Texts(self.rows[part], self.labels[part], None if self.weights is None else self.weights[part])
+
+    def training(self, batch_size: int | None, seed: int, epoch: int, shuffle: bool) -> tf.data.Dataset:
+        """Return the batches of ``train``, from an epoch on."""
+        if batch_size is None:
+            batch_size = schedule(len(self.rows))["batch_size"]
+        if not shuffle:
+            return self.evaluation(batch_size)
+        batches = TrainingBatches(self.rows, self.labels, batch_size=batch_size, seed=seed, weights=self.weights)
+        batches.on_epoch_begin(epoch)
+        return batches.dataset
+
+    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
+        """Return batches sorted by length."""
+        return evaluation_batches(self.rows, self.labels, batch_size, self.weights)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class TextClassifier(TextTask, keras.Model):
+    """A classifier of raw texts as a ``keras.Model``: preprocessor, encoder and softmax in one.
+
+    It is called on raw texts or on ids and returns logits. ``predict`` returns probabilities (texts, classes). ``fit``,
+    ``evaluate`` and ``predict`` take a list or an array of strings, a column of a table, or a ``tf.data.Dataset`` of
+    batches of strings. Labels are names or integers from 0.
+
+    Args:
+        model: A registered classifier. See ``list_models(task="classification")``.
+        texts: The training texts, from which the vocabulary is taken.
+        label_names: The labels in the order of the probabilities.
+        num_classes: Their number, for labels that are integers and have no names.
+        vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``.
+        oov: What happens to other words, as in ``train``: ``"unk"`` or ``"drop"``.
+        max_tokens: Only the first tokens of a text are read. None means all.
+        vectors: A word table's name or a file of word vectors to start from.
+        vector_words: How many of its first words are added to the vocabulary.
+        recipe: A published result whose model arguments to use.
+        compile: Whether to compile the model as ``zoo.build`` does.
+        name: The name of the Keras model.
+        **arguments: The model's own arguments, such as ``units``. See ``describe(model)``.
+
+    Attributes:
+        preprocessor: The layer from texts to ids.
+        backbone: The encoder, from ids to the vector that the softmax reads.
+        label_names: The labels.
+
+    Raises:
+        TypeError: Texts that are not strings.
+        ValueError: An unknown model or argument (with near matches), no texts, no labels, fewer than two, or another
+            number of names than ``num_classes``.
+
+    Example:
+        >>> texts, labels = ["a fine film", "dull"] * 4, ["pos", "neg"] * 4
+        >>> model = TextClassifier("bilstm", texts=texts, label_names=["neg", "pos"], units=4, embedding_dim=8)
+        >>> model.fit(texts, labels, epochs=2, verbose=0).epoch
+        [0, 1]
+        >>> model.predict(["a fine film"], verbose=0).shape
+        (1, 2)
+    """
+
+    _task: ClassVar[str] = "classification"
+
+    def __init__(
+        self,
+        model: str = "bilstm",
+        *,
+        texts: Any = None,
+        label_names: Iterable[Any] | None = None,
+        num_classes: int | None = None,
+        vocabulary: Vocabulary | None = None,
+        oov: str | None = None,
+        max_tokens: int | None = None,
+        vectors: str | Path | None = None,
+        vector_words: int = _MOST_FREQUENT,
+        recipe: str | None = None,
+        compile: bool = True,
+        name: str | None = None,
+        **arguments: Any,
+    ) -> None:
+        check_tensorflow("Keras tasks")
+        names = _names(label_names, num_classes)
+        arguments = resolve_own(self._task, model, arguments, recipe)
+        if (texts is None) == (vocabulary is None):
+            raise ValueError("TextClassifier takes its words from texts=..., the training texts, or from vocabulary=...")
+        matrix, reads_chars = None, bool(arguments.get("char_filters"))
+        if vocabulary is None:
+            options: dict[str, Any] = {"max_tokens": max_tokens, "vectors": vectors, "vector_words": vector_words}
+            texts = texts_of(texts)
+            if not texts:
+                raise ValueError("texts holds no texts; the words of the model are those of the training texts.")
+            vocabulary, matrix = vocabulary_of(texts, chars=reads_chars, oov=oov, **options)
+        vocabulary = dataclasses.replace(vocabulary, chars=vocabulary.chars if reads_chars else "")
+        arguments |= model_arguments(vocabulary, names, matrix)
+        with uncompiled() as defaults:
+            network = registry.build(model, **arguments)
+        preprocessor = TextPreprocessor.of(vocabulary, names)
+        self._enclose(network, name)
+        self._settle(Origin(model, plain(arguments), list(names)), preprocessor, serialized(defaults), compile=compile)
+
+    def _enclose(self, network: keras.Model, name: str | None) -> None:
+        super().__init__(network.input, network.output, **({} if name is None else {"name": name}))
+
+    @classmethod
+    def from_preset(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        num_classes: int | None = None,
+        label_names: Iterable[Any] | None = None,
+        compile: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Return a trained classifier, with its labels or with a new last layer for others.
+
+        Args:
+            source: A preset's name, a bundle's folder or an address, as for ``zoo.from_preset``.
+            num_classes: The number of other labels, which are integers from 0.
+            label_names: The names of other labels. With those of the preset, its last layer stays.
+            compile: Whether to compile the model as ``zoo.build`` does.
+            **options: More arguments of ``zoo.from_preset``, such as ``sha256``.
+
+        Raises:
+            ValueError: An unknown preset (with near matches), one for another task, fewer than two labels, or another
+                number of names than ``num_classes``.
+
+        Example:
+            ``TextClassifier.from_preset("dc_bilstm_sst2", num_classes=3).fit(frame["review"], frame["stars"])``
+        """
+        names = None
+        if label_names is not None or num_classes is not None:
+            names = _names(label_names, num_classes)
+        bundle = from_preset(source, task=cls._task, **options)
+        return cls.from_bundle(bundle, names, compile=compile)
+
+    @classmethod
+    def from_bundle(cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True) -> Self:
+        """Return a bundle's classifier as a Keras model, which shares the weights. ``as_keras`` calls it.
+
+        Args:
+            bundle: A classifier's.
+            label_names: The names of other labels, for a new last layer. None keeps the bundle's.
+            compile: Whether to compile the model as the bundle's is.
+
+        Raises:
+            ValueError: A bundle that was loaded with ``compile=False``, unless ``compile`` is False too.
+        """
+        network, labels = bundle.model, list(bundle.labels)
+        origin = Origin(
+            bundle.config["model"], plain(bundle.config["arguments"]), labels, dict(bundle.config["training"]),
+            bundle.temperature,
+        )
+        if label_names is not None and list(label_names) != labels:
+            logits = network.get_layer("logits")
+            config = {**logits.get_config(), "units": len(label_names)}
+            network = keras.Model(network.input, type(logits).from_config(config)(logits.input))
+            arguments = {**origin.arguments, "num_classes": len(label_names)}
+            origin = Origin(origin.model, arguments, list(label_names), after(bundle, head="new"))
+        preprocessor = TextPreprocessor.of(bundle.vocabulary, origin.labels)
+        return cls._around(network, origin, preprocessor, defaults_of(bundle.model), compile=compile)
+
+    @classmethod
+    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> TextPreprocessor:
+        with damaged(cls):
+            sizes = {"vocab_size": len(settings["words"]) + 2, "num_classes": len(origin.labels)}
+            if origin.arguments.get("char_filters"):
+                sizes["num_chars"] = len(settings["chars"]) + 2
+            for name, size in sizes.items():
+                if origin.arguments.get(name) != size:
+                    raise ValueError(f"{name} is {claims.short(origin.arguments.get(name))}; its words, characters and labels say {size}")
+            return TextPreprocessor(label_names=origin.labels, **settings)
+
+    def _network(self) -> keras.Model:
+        return keras.Model(self.input, self.output)
+
+    @property
+    def backbone(self) -> keras.Model:
+        """The encoder: ids to the vector that the softmax reads (batch, width). It shares the weights."""
+        return keras.Model(self.input, self.get_layer("logits").input)
+
+    def predict(self, x: Any, batch_size: int | None = None, **options: Any) -> np.ndarray:
+        """Return probabilities (texts, classes) of raw texts or ids, in their order.
+
+        Args:
+            x: As for ``fit``.
+            batch_size: Texts per batch. By default as many as predictions are fastest with.
+            **options: More arguments of ``keras.Model.predict``.
+
+        Raises:
+            TypeError: Texts that are not strings.
+        """
+        if not self._texts_are_in(x):
+            return super().predict(x, batch_size=batch_size, **options)
+        if hasattr(x, "element_spec"):
+            return super().predict(self._mapped(x), **options)
+        rows = self.preprocessor.text_to_ids.encode(texts_of(x))
+        if not rows:
+            return np.empty((0, len(self.label_names)), np.float32)
+        examples = Examples(rows)
+        plan = plan_predictions(examples.lengths)
+        if batch_size is not None:
+            plan = plan_batches(examples.lengths, checks.integer("batch_size", batch_size))
+        dataset = generated(lambda: map(examples.collate, plan), examples.signature, len(plan)).prefetch(4)
+        outputs = super().predict(dataset, **options)
+        probabilities = np.empty_like(outputs)
+        probabilities[np.concatenate(plan)] = outputs
+        return probabilities
+
+    def predict_step(self, data: Any) -> Any:
+        """Return the probabilities of a batch. ``predict`` calls it."""
+        logits = super().predict_step(data)
+        return keras.ops.softmax(logits / (self._untracked.origin.temperature or 1.0))
+
+    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Texts:
+        texts = texts_of(x)
+        if not texts:
+            raise ValueError("x holds no texts; at least one is needed.")
+        if y is None:
+            raise ValueError("y is missing: a label for each text, a name or an integer from 0.")
+        labels, _ = labels_of(_column(y), len(texts), self.label_names)
+        weights = None if sample_weight is None else weights_of(_column(sample_weight), len(texts))
+        return _Texts(self.preprocessor.text_to_ids.encode(texts), labels, weights)
+
+    def _class_weight(self, weights: Any) -> Any:
+        if not isinstance(weights, Mapping):
+            return weights
+        return {self._class(label): weight for label, weight in weights.items()}
+
+    def _class(self, label: Any) -> Any:
+        if not isinstance(label, str):
+            return label
+        if label not in self.label_names:
+            raise checks.unknown_name("label in class_weight:", label, self.label_names)
+        return self.label_names.index(label)
+
+
+def _column(values: Any) -> Any:
+    """Return labels or weights, given as one column of a table too, in one dimension."""
+    if hasattr(values, "numpy"):
+        values = values.numpy()
+    values = values.iloc[:, 0] if getattr(values, "ndim", 1) == 2 and hasattr(values, "iloc") else values
+    return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
+
+
+def _names(label_names: Iterable[Any] | None, num_classes: int | None) -> tuple[str, ...]:
+    """Return the names of the labels, by default the digits of their integers."""
+    if num_classes is not None:
+        checks.integer("num_classes", num_classes, 2)
+    if label_names is None and num_classes is None:
+        raise ValueError(
+            "TextClassifier needs label_names=[...], the labels in the order of its probabilities, or num_classes, if "
+            "they are integers from 0."
+        )
+    if isinstance(label_names, str):
+        raise ValueError(f"label_names must be a list of names; received one string, {label_names!r:.80}.")
+    try:
+        names = claims.labels([str(name) for name in (range(num_classes or 0) if label_names is None else label_names)])
+    except ValueError as error:
+        raise ValueError(f"label_names must be different strings: {error}.") from None
+    if num_classes is not None and len(names) != num_classes:
+        raise ValueError(f"label_names holds {len(names)} names, and num_classes is {num_classes}.")
+    if len(names) < 2:
+        raise ValueError(f"A classifier needs at least two labels; label_names holds {len(names)}.")
+    return tuple(names)
