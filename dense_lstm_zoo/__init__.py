@@ -39,6 +39,7 @@ from dense_lstm_zoo_runtime import __version__ as __version__
 if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
     from dense_lstm_zoo import sklearn as sklearn
+    from dense_lstm_zoo.interfaces.text_classifier import TextClassifier as TextClassifier
     from dense_lstm_zoo.search.hypermodel import HyperModel as HyperModel
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
 # Modules, and what is in one, that load TensorFlow or scikit-learn.
 _LAZY = {
     "HyperModel": "dense_lstm_zoo.search.hypermodel",
+    "TextClassifier": "dense_lstm_zoo.interfaces.text_classifier",
     "layers": "dense_lstm_zoo.layers",
     "sklearn": "dense_lstm_zoo.sklearn",
 }

@@ -6,6 +6,7 @@ inside models of your own, ``import dense_lstm_zoo.layers`` is enough.
 
 import keras
 
+import dense_lstm_zoo.classification.network
 import dense_lstm_zoo.layers
 import dense_lstm_zoo.models.adam
 import dense_lstm_zoo.models.sgd
@@ -14,6 +15,7 @@ if keras.config.backend() == "tensorflow":  # no other backend runs these
     import dense_lstm_zoo.classification.text_ids
     import dense_lstm_zoo.data.text
     import dense_lstm_zoo.data.token_ids
+    import dense_lstm_zoo.interfaces.text_classifier
     import dense_lstm_zoo.language.assembly
     import dense_lstm_zoo.language.vocabulary
     import dense_lstm_zoo.tagging.assembly  # noqa: F401

@@ -6,6 +6,7 @@ import abc
 import dataclasses
 import functools
 import hashlib
+import importlib
 import importlib.util
 import os
 import tempfile
@@ -244,6 +245,18 @@ class Bundle(abc.ABC):
         module = self.task.module("to_onnx" if format == "onnx" else "export")
         folder: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
         return folder
+
+    def as_keras(self) -> Any:
+        """Return the model as a ``keras.Model`` of raw text, such as ``TextClassifier``, which shares the weights.
+
+        Raises:
+            ValueError: A bundle that was loaded with ``compile=False``.
+
+        Example:
+            ``zoo.load("runs/trec").as_keras().fit(texts, labels)``
+        """
+        zoo = importlib.import_module("dense_lstm_zoo")
+        return getattr(zoo, self.task.keras_task).from_bundle(self)
 
     def save_to_preset(
         self,

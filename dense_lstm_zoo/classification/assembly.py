@@ -110,6 +110,7 @@ def classifier(
     import keras
 
     from dense_lstm_zoo import layers
+    from dense_lstm_zoo.classification.network import ClassifierNetwork
 
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
     inputs: Any = token_ids
@@ -176,7 +177,7 @@ def classifier(
         name="logits",
     )(pooled)
     return compile_model(
-        keras.Model(inputs, logits),
+        ClassifierNetwork(inputs, logits),
         keras.optimizers.Adam(learning_rate),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         keras.metrics.SparseCategoricalAccuracy(name="accuracy"),

@@ -112,6 +112,7 @@ TASK = Task(
     package="dense_lstm_zoo.classification",
     job="ClassificationJob",
     bundle="ClassificationBundle",
+    keras_task="TextClassifier",
     factories=("models", "interaction", "convolution", "language_classifier"),
     labels_texts=True,
     schedule=schedule,

@@ -305,8 +305,11 @@ class TextTask:
 
     def _rows_of_history(self) -> pd.DataFrame:
         history = getattr(self, "history", None)
-        rows = pd.DataFrame(history.history if history else {}, index=history.epoch if history else None)
-        return rows.rename_axis("epoch").rename(index=lambda epoch: epoch + 1).reset_index()
+        epochs = [epoch + 1 for epoch in history.epoch] if history else []
+        rows = pd.DataFrame({"epoch": epochs, **(history.history if history else {})})
+        measure = tasks.find(self._task).measure
+        scores = ["loss", "val_loss", measure, f"val_{measure}"]  # those that every bundle has
+        return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *scores])))
 
     def save_to_preset(self, folder: str | os.PathLike[str], **options: Any) -> Path:
         """Write the model as a preset, which ``from_preset`` and ``zoo.from_preset`` load. See ``Bundle``'s method."""

@@ -73,6 +73,7 @@ class Task:
         package: The package its modules are in.
         job: The name of the ``Job`` class in ``job.py``.
         bundle: The name of the ``Bundle`` class in ``bundle.py``.
+        keras_task: The name in ``dense_lstm_zoo`` of its Keras model of raw text, if it has one.
         factories: Modules that register the models.
         text_encoder: The name of the class in ``encoder.py`` that takes its trained models as text encoders, if they
             can be that.
@@ -100,6 +101,7 @@ class Task:
     package: str
     job: str
     bundle: str
+    keras_task: str = ""
     factories: tuple[str, ...] = ("models",)
     text_encoder: str = ""
     labels_texts: bool = False

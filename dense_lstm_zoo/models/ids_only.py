@@ -1,0 +1,44 @@
+"""An error for raw text that is given to a network of ids, which Keras would tell in terms of dtypes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from dense_lstm_zoo.data.raw_text import holds_text
+
+
+class IdsOnly:
+    """A ``keras.Model``'s first base class that refuses raw text and names the class that takes it.
+
+    Raises:
+        TypeError: Raw text, in ``fit``, ``evaluate``, ``predict`` and a call.
+    """
+
+    text_class: ClassVar[str]  # its name in ``dense_lstm_zoo``
+
+    def fit(self, x: Any = None, *args: Any, **options: Any) -> Any:
+        """Train as ``keras.Model.fit`` does."""
+        self._check(x)
+        return super().fit(x, *args, **options)  # type: ignore[misc]
+
+    def evaluate(self, x: Any = None, *args: Any, **options: Any) -> Any:
+        """Score as ``keras.Model.evaluate`` does."""
+        self._check(x)
+        return super().evaluate(x, *args, **options)  # type: ignore[misc]
+
+    def predict(self, x: Any, *args: Any, **options: Any) -> Any:
+        """Answer as ``keras.Model.predict`` does."""
+        self._check(x)
+        return super().predict(x, *args, **options)  # type: ignore[misc]
+
+    def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
+        """Run the network."""
+        self._check(inputs)
+        return super().__call__(inputs, *args, **options)  # type: ignore[misc]
+
+    def _check(self, x: Any) -> None:
+        if holds_text(x):
+            raise TypeError(
+                f"A model of zoo.build reads ids of words; received raw text. zoo.{self.text_class} is a Keras model "
+                "that takes text."
+            )
