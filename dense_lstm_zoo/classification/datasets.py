@@ -85,7 +85,7 @@ def text_dataset(
     texts = [text for chunk in checks.text_chunks(texts, 1 << 20) for text in chunk]
     if not texts:
         raise ValueError("text_dataset needs at least one text; received none.")
-    options = {"chars": chars, "max_tokens": max_tokens, "oov": oov, "vectors": vectors}
+    options: dict[str, Any] = {"chars": chars, "max_tokens": max_tokens, "oov": oov, "vectors": vectors}
     if vocabulary is None and labels is None:
         raise ValueError("Texts to predict need the vocabulary of the training data: vocabulary=train.vocabulary.")
     if vocabulary is not None and not hasattr(vocabulary, "text_to_ids"):

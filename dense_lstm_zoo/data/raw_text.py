@@ -7,6 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo.data.frames import check_frame, is_frame
 
+_STRINGS = ("string", "str")  # the dtypes of texts
 _NUMBERS = re.compile(r"u?int|float|bfloat|bool|complex|<dtype")  # how the dtypes of numbers begin, in any library
 
 
@@ -28,10 +29,12 @@ def holds_text(x: Any) -> bool:
         x = x.iloc[:, 0] if x.shape[1] else ()
     if (dtype := getattr(x, "dtype", None)) is not None:
         name = str(getattr(dtype, "name", dtype)).lower()
-        if name == "string" or _NUMBERS.match(name):
-            return name == "string"
-    is_column = hasattr(x, "__len__") and (dtype is not None or hasattr(x, "type"))
-    return _is_text(next(iter(x), "") if is_column or isinstance(x, list | tuple) else x)
+        if name in _STRINGS or _NUMBERS.match(name):
+            return name in _STRINGS
+    if isinstance(x, list | tuple) or (hasattr(x, "__len__") and (dtype is not None or hasattr(x, "type"))):
+        # A missing text is an error that names its row.
+        return _is_text(next((item for item in x if not _is_missing(item)), ""))
+    return _is_text(x)
 
 
 def _is_text(item: Any) -> bool:
@@ -39,6 +42,8 @@ def _is_text(item: Any) -> bool:
         return True
     if isinstance(item, list | tuple):
         return bool(item) and isinstance(item[0], str | bytes)
-    # A missing text of a column is an error that names its row, and not ids.
-    dtype = getattr(item, "dtype", None)
-    return item is None or dtype == "string" or getattr(dtype, "kind", "") in ("U", "S")
+    return False
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or (isinstance(item, float) and item != item)

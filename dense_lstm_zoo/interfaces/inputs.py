@@ -1,4 +1,4 @@
-"""Inputs as users of scikit-learn and Keras give them, read as texts, labels and tagged sentences, or refused in one clear error."""
+"""Inputs as users give them, read as texts, labels and tagged sentences, or refused in one clear error."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _CHUNK = 4096
 
 def texts_of(x: Any) -> list[str]:
     """Return the texts in a sequence, a column or a table of one column, else raise ``TypeError``."""
+    if hasattr(x, "numpy"):  # a tensor
+        x = x.numpy()
     if is_frame(x) and len(column_names(x)) == 1:
         x = check_frame("X", x).iloc[:, 0]
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] == 1:

@@ -26,6 +26,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
 from dense_lstm_zoo_runtime import claims
 
+_MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
 _AUTO = "auto"
 _LARGEST_LIST = 1000  # of an argument of a model
 _PROBABILITIES = "(Sparse)?CategoricalCrossentropy|sparse_categorical_crossentropy|categorical_crossentropy"
@@ -50,7 +51,7 @@ class Origin:
     temperature: float | None = None
 
 
-class TextTask:
+class TextTask(_MixedIn):
     """Raw text to answers in a ``keras.Model``, whose first base class it is.
 
     A subclass says how text becomes batches. Data that are not raw text go to Keras as they are.
@@ -58,9 +59,7 @@ class TextTask:
 
     _task: ClassVar[str]
 
-    def _settle(
-        self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool
-    ) -> None:
+    def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
         """Keep what the model was made from, where Keras does not look for weights, and compile it."""
         self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
         if compile:
@@ -76,7 +75,13 @@ class TextTask:
         self._untracked.preprocessor = layer
 
     def compile(
-        self, optimizer: Any = _AUTO, loss: Any = _AUTO, *, metrics: Any = _AUTO, jit_compile: Any = False, **options: Any
+        self,
+        optimizer: Any = _AUTO,
+        loss: Any = _AUTO,
+        *,
+        metrics: Any = _AUTO,
+        jit_compile: Any = False,
+        **options: Any,
     ) -> None:
         """Compile the model. What is left out is as ``zoo.build`` compiles it.
 
@@ -98,7 +103,7 @@ class TextTask:
                     raise ValueError(f"compile needs {name}=...: the model was loaded with compile=False.")
                 settings[name] = keras.saving.deserialize_keras_object(defaults[name])
         _check_loss(settings["loss"])
-        super().compile(**settings, jit_compile=jit_compile, **options)  # type: ignore[misc]
+        super().compile(**settings, jit_compile=jit_compile, **options)
         if not self.optimizer.built:  # a step whose first trace creates variables is traced twice
             self.optimizer.build(self.trainable_variables)
 
@@ -107,7 +112,11 @@ class TextTask:
         self.compile(**keras.saving.deserialize_keras_object(config))
 
     def _texts_are_in(self, x: Any) -> bool:
-        return self.preprocessor is not None and holds_text(x)
+        if not holds_text(x):
+            return False
+        if self.preprocessor is None:
+            raise TypeError("The model's preprocessor is None, so it takes ids alone; received raw text.")
+        return True
 
     def _mapped(self, dataset: Any) -> Any:
         """Return a dataset of raw text as one of ids."""
@@ -173,7 +182,7 @@ class TextTask:
         else:
             validation_data = self._validation(validation_data, options)
         with clear_errors():
-            return super().fit(x, shuffle=shuffle, validation_data=validation_data, **options)  # type: ignore[misc]
+            return super().fit(x, shuffle=shuffle, validation_data=validation_data, **options)
 
     def _validation(self, data: Any, options: dict[str, Any]) -> Any:
         """Return validation data as Keras takes them."""
@@ -193,25 +202,25 @@ class TextTask:
         else:
             options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
         with clear_errors():
-            return super().evaluate(x, **options)  # type: ignore[misc]
+            return super().evaluate(x, **options)
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
         """Take one step as ``keras.Model.train_on_batch`` does, on raw text too."""
-        return super().train_on_batch(*self._batch(x, y, sample_weight), **options)  # type: ignore[misc]
+        return super().train_on_batch(*self._batch(x, y, sample_weight), **options)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
         """Score one batch as ``keras.Model.test_on_batch`` does, on raw text too."""
-        return super().test_on_batch(*self._batch(x, y, sample_weight), **options)  # type: ignore[misc]
+        return super().test_on_batch(*self._batch(x, y, sample_weight), **options)
 
     def predict_on_batch(self, x: Any) -> Any:
         """Answer one batch as ``keras.Model.predict_on_batch`` does, on raw text too."""
-        return super().predict_on_batch(self._batch(x)[0])  # type: ignore[misc]
+        return super().predict_on_batch(self._batch(x)[0])
 
     def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
         """Return the logits of ids, or of raw text."""
         if self._texts_are_in(inputs):
             inputs = self.preprocessor(inputs)
-        return super().__call__(inputs, *args, **options)  # type: ignore[misc]
+        return super().__call__(inputs, *args, **options)
 
     def _batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         if not self._texts_are_in(x):
@@ -252,7 +261,7 @@ class TextTask:
         preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
         with uncompiled() as defaults:
             network = registry.build(origin.model, **origin.arguments)
-        return cls._around(network, origin, preprocessor, serialized(defaults), compile=False, name=name)
+        return cls._around(network, origin, preprocessor, serialized(defaults), name)
 
     @classmethod
     def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Any:
@@ -266,14 +275,12 @@ class TextTask:
         origin: Origin,
         preprocessor: Any,
         defaults: Mapping[str, Any],
-        *,
-        compile: bool,
         name: str | None = None,
     ) -> Self:
-        """Return a task around a network that is there."""
+        """Return a task around a network that is there, not compiled."""
         task = cls.__new__(cls)
         task._enclose(network, name)
-        task._settle(origin, preprocessor, defaults, compile=compile)
+        task._settle(origin, preprocessor, defaults, compile=False)
         return task
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
@@ -294,8 +301,13 @@ class TextTask:
         config = {"task": task.name, "model": origin.model, "arguments": dict(origin.arguments)}
         config |= {"text": preprocessor.text_settings, "training": training, "versions": versions()}
         metrics = {} if origin.temperature is None else {"temperature": origin.temperature}
+        network = self._network()
+        if defaults := self._untracked.defaults:
+            own = {name: keras.saving.deserialize_keras_object(defaults[name]) for name in ("loss", "metrics")}
+            new = keras.saving.deserialize_keras_object(defaults["optimizer"])
+            network.compile(optimizer=self.optimizer if self.compiled else new, jit_compile=False, **own)
         bundle: Bundle = task.bundle_class(
-            self._network(), config, preprocessor.vocabulary, list(origin.labels), metrics, self._rows_of_history()
+            network, config, preprocessor.vocabulary, list(origin.labels), metrics, self._rows_of_history()
         )
         return bundle
 
@@ -351,7 +363,7 @@ def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | 
     """Return the arguments of a model that do not follow from the data, with their defaults.
 
     Raises:
-        ValueError: A model for another task, an unknown argument (with near matches), or one that follows from the data.
+        ValueError: A model for another task, an unknown argument (with near matches), or one that the data decide.
     """
     models = registry.list_models(task=task)
     if model not in models:
@@ -401,9 +413,9 @@ def place_of_division(number: int, share: float) -> int:
     """Return how many of the texts train where the last ones, this share, are held out, as Keras counts them.
 
     Raises:
-        ValueError: A share that leaves no texts on either side.
+        ValueError: A share out of range, or one that leaves no texts to train on.
     """
     place = math.floor(number * (1 - checks.fraction("validation_split", share)))
-    if not 0 < place < number:
-        raise ValueError(f"validation_split={share} of {number} texts leaves none to {'validate on' if place else 'train on'}.")
+    if not place:
+        raise ValueError(f"validation_split={share} of {number} texts leaves none to train on.")
     return place

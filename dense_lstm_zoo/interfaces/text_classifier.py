@@ -19,6 +19,7 @@ from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches
 from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
 from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
+from dense_lstm_zoo.classification.network import ClassifierNetwork
 from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
@@ -47,8 +48,8 @@ class _Texts:
     """Texts as ids, with their labels and weights if they have any."""
 
     rows: Sequence[Any]
-    labels: np.ndarray
-    weights: np.ndarray | None = None
+    labels: Any
+    weights: Any = None
 
     def divided(self, share: float) -> tuple[_Texts, _Texts]:
         """Return the texts to train on, and the last ones, this share, to validate on."""
@@ -138,7 +139,9 @@ class TextClassifier(TextTask, keras.Model):
         names = _names(label_names, num_classes)
         arguments = resolve_own(self._task, model, arguments, recipe)
         if (texts is None) == (vocabulary is None):
-            raise ValueError("TextClassifier takes its words from texts=..., the training texts, or from vocabulary=...")
+            raise ValueError(
+                "TextClassifier takes its words from texts=..., the training texts, or from vocabulary=..."
+            )
         matrix, reads_chars = None, bool(arguments.get("char_filters"))
         if vocabulary is None:
             options: dict[str, Any] = {"max_tokens": max_tokens, "vectors": vectors, "vector_words": vector_words}
@@ -203,7 +206,10 @@ class TextClassifier(TextTask, keras.Model):
         """
         network, labels = bundle.model, list(bundle.labels)
         origin = Origin(
-            bundle.config["model"], plain(bundle.config["arguments"]), labels, dict(bundle.config["training"]),
+            bundle.config["model"],
+            plain(bundle.config["arguments"]),
+            labels,
+            dict(bundle.config["training"]),
             bundle.temperature,
         )
         if label_names is not None and list(label_names) != labels:
@@ -213,7 +219,11 @@ class TextClassifier(TextTask, keras.Model):
             arguments = {**origin.arguments, "num_classes": len(label_names)}
             origin = Origin(origin.model, arguments, list(label_names), after(bundle, head="new"))
         preprocessor = TextPreprocessor.of(bundle.vocabulary, origin.labels)
-        return cls._around(network, origin, preprocessor, defaults_of(bundle.model), compile=compile)
+        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
+        if compile:
+            is_same = network is bundle.model and network.compiled
+            task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
+        return task
 
     @classmethod
     def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> TextPreprocessor:
@@ -223,11 +233,12 @@ class TextClassifier(TextTask, keras.Model):
                 sizes["num_chars"] = len(settings["chars"]) + 2
             for name, size in sizes.items():
                 if origin.arguments.get(name) != size:
-                    raise ValueError(f"{name} is {claims.short(origin.arguments.get(name))}; its words, characters and labels say {size}")
+                    value = claims.short(origin.arguments.get(name))
+                    raise ValueError(f"{name} is {value}; its words, characters and labels say {size}")
             return TextPreprocessor(label_names=origin.labels, **settings)
 
     def _network(self) -> keras.Model:
-        return keras.Model(self.input, self.output)
+        return ClassifierNetwork(self.input, self.output)
 
     @property
     def backbone(self) -> keras.Model:

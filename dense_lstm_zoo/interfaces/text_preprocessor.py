@@ -58,8 +58,15 @@ class TextPreprocessor(StringLayer):
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
+        if strange := [word for word in words if not isinstance(word, str)]:
+            raise ValueError(f"words must be strings; one is {claims.short(strange[0])}")
         words = claims.distinct(list(words))
-        text: dict[str, Any] = {"num_frozen_words": num_frozen_words, "oov": oov, "chars": chars, "tokenizer": tokenizer}
+        text: dict[str, Any] = {
+            "num_frozen_words": num_frozen_words,
+            "oov": oov,
+            "chars": chars,
+            "tokenizer": tokenizer,
+        }
         claims.text_settings(text if max_tokens is None else {**text, "max_tokens": max_tokens})
         claims.labels(list(label_names))
         self.vocabulary = Vocabulary(tuple(words), num_frozen_words, oov, chars, max_tokens, tokenizer)
@@ -96,9 +103,9 @@ class TextPreprocessor(StringLayer):
         first = tf.strings.reduce_join(wrong if is_named else tf.strings.as_string(wrong))
         names = ", ".join(self.label_names[:_SHOWN]) + (", ..." if most > _SHOWN else "")
         accepted = names if is_named else f"integers from 0 to {most - 1}, or names: {names}"
-        with tf.control_dependencies([check(tf.size(wrong) == 0, tf.strings.join(
-            ["Unknown label ", first, f". Accepted: {accepted}."]
-        ))]):
+        with tf.control_dependencies(
+            [check(tf.size(wrong) == 0, tf.strings.join(["Unknown label ", first, f". Accepted: {accepted}."]))]
+        ):
             return tf.identity(ids)
 
     @property

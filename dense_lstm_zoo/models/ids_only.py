@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 from dense_lstm_zoo.data.raw_text import holds_text
 
 
-class IdsOnly:
+_MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
+
+
+class IdsOnly(_MixedIn):
     """A ``keras.Model``'s first base class that refuses raw text and names the class that takes it.
 
     Raises:
@@ -19,22 +22,22 @@ class IdsOnly:
     def fit(self, x: Any = None, *args: Any, **options: Any) -> Any:
         """Train as ``keras.Model.fit`` does."""
         self._check(x)
-        return super().fit(x, *args, **options)  # type: ignore[misc]
+        return super().fit(x, *args, **options)
 
     def evaluate(self, x: Any = None, *args: Any, **options: Any) -> Any:
         """Score as ``keras.Model.evaluate`` does."""
         self._check(x)
-        return super().evaluate(x, *args, **options)  # type: ignore[misc]
+        return super().evaluate(x, *args, **options)
 
     def predict(self, x: Any, *args: Any, **options: Any) -> Any:
         """Answer as ``keras.Model.predict`` does."""
         self._check(x)
-        return super().predict(x, *args, **options)  # type: ignore[misc]
+        return super().predict(x, *args, **options)
 
     def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
         """Run the network."""
         self._check(inputs)
-        return super().__call__(inputs, *args, **options)  # type: ignore[misc]
+        return super().__call__(inputs, *args, **options)
 
     def _check(self, x: Any) -> None:
         if holds_text(x):
