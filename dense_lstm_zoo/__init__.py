@@ -1,9 +1,9 @@
 """dense_lstm_zoo: densely connected and gated-skip LSTMs for Keras and TensorFlow.
 
-Importing this package loads neither TensorFlow nor Keras. The functions do when they need them. Before
-``keras.saving.load_model`` reads a ``.keras`` file of a model that ``build`` made, import
-``dense_lstm_zoo.keras_classes``, which registers the classes. For this package's layers in a model of your own,
-import ``dense_lstm_zoo.layers``. ``dense_lstm_zoo.sklearn`` has estimators for scikit-learn.
+Importing this package loads neither TensorFlow nor Keras. The functions do when they need them. After the import,
+``keras.saving.load_model`` reads the ``.keras`` file of a model of text, such as ``TextClassifier``, or of ``build``.
+For this package's layers in a model of your own, import ``dense_lstm_zoo.layers``. ``dense_lstm_zoo.sklearn`` has
+estimators for scikit-learn.
 """
 
 # isort: off
@@ -23,6 +23,7 @@ from dense_lstm_zoo.comparing.comparison import Comparison
 from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
+from dense_lstm_zoo.interfaces.saved_names import register_with_keras as _register_with_keras
 from dense_lstm_zoo.language.encoder import TextEncoder, join_language_models
 from dense_lstm_zoo.measuring.measure import measure
 from dense_lstm_zoo.models.registry import build, count_encoder_parameters, list_models
@@ -82,6 +83,8 @@ __all__ = [
     "tune",
 ]
 
+
+_register_with_keras()
 
 # Modules, and what is in one, that load TensorFlow or scikit-learn.
 _LAZY = {

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from dense_lstm_zoo.data.raw_text import holds_text
 
-
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
 
 

@@ -1,0 +1,70 @@
+"""Names that Keras finds in a ``.keras`` file, registered by ``import dense_lstm_zoo`` without importing Keras.
+
+``keras.saving.load_model`` knows only registered classes, and registering the real ones takes seconds: TensorFlow and
+every layer. So each name stands for its class until a file asks for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+_PACKAGE = "dense_lstm_zoo"
+# The classes that a file may hold as its model, with their modules.
+MODULES = {
+    "ClassifierNetwork": "classification.network",
+    "TextClassifier": "interfaces.text_classifier",
+}
+
+
+def register_with_keras() -> None:
+    """Register the names now, if Keras is imported, else as soon as it is."""
+    if hasattr(sys.modules.get("keras"), "saving"):
+        _register()
+    else:
+        sys.meta_path.insert(0, _KerasFinder())
+
+
+class _KerasFinder(importlib.abc.MetaPathFinder):
+    """Finds Keras once, as Python does, and registers the names when it has been imported."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return Keras' spec. None for all other modules."""
+        if fullname != "keras":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                _register()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register() -> None:
+    saving = sys.modules["keras"].saving
+    for name, module in MODULES.items():
+        saving.register_keras_serializable(package=_PACKAGE, name=name)(_stand_in(name, module))
+
+
+def _stand_in(name: str, module: str) -> type:
+    """Return a class in whose place the one with that name registers itself on import."""
+
+    def from_config(config: dict[str, Any], **options: Any) -> Any:
+        importlib.import_module(f"{_PACKAGE}.keras_classes")  # what the config holds
+        real = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
+        return real.from_config(config, **options)
+
+    return type(name, (), {"from_config": staticmethod(from_config), "get_config": lambda self: {}})
