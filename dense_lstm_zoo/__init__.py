@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
     from dense_lstm_zoo import sklearn as sklearn
     from dense_lstm_zoo.interfaces.text_classifier import TextClassifier as TextClassifier
+    from dense_lstm_zoo.interfaces.token_classifier import TokenClassifier as TokenClassifier
     from dense_lstm_zoo.search.hypermodel import HyperModel as HyperModel
 
 __all__ = [
@@ -90,6 +91,7 @@ _register_with_keras()
 _LAZY = {
     "HyperModel": "dense_lstm_zoo.search.hypermodel",
     "TextClassifier": "dense_lstm_zoo.interfaces.text_classifier",
+    "TokenClassifier": "dense_lstm_zoo.interfaces.token_classifier",
     "layers": "dense_lstm_zoo.layers",
     "sklearn": "dense_lstm_zoo.sklearn",
 }

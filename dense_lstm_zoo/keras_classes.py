@@ -16,6 +16,7 @@ if keras.config.backend() == "tensorflow":  # no other backend runs these
     import dense_lstm_zoo.data.text
     import dense_lstm_zoo.data.token_ids
     import dense_lstm_zoo.interfaces.text_classifier
+    import dense_lstm_zoo.interfaces.token_classifier
     import dense_lstm_zoo.language.assembly
     import dense_lstm_zoo.language.vocabulary
     import dense_lstm_zoo.tagging.assembly  # noqa: F401

@@ -283,7 +283,7 @@ BAD_MODELS = {
     "one string": ({"texts": "a film", "label_names": NAMES}, "received one string"),
     "a missing text": ({"texts": ["a", None], "label_names": NAMES}, "item 1, counted from 0. It is missing"),
     "three for two": ({"texts": TEXTS, "label_names": NAMES, "num_classes": 2}, "holds 3 names, and num_classes is 2"),
-    "one name": ({"texts": TEXTS, "label_names": ["x"]}, "at least two labels; label_names holds 1"),
+    "one name": ({"texts": TEXTS, "label_names": ["x"]}, "needs at least two labels; label_names holds 1"),
     "twice": ({"texts": TEXTS, "label_names": ["x", "x"]}, "label_names must be different strings: 'x' occurs twice"),
     "a string of names": ({"texts": TEXTS, "label_names": "xy"}, "received one string, 'xy'"),
     "one class": ({"texts": TEXTS, "num_classes": 1}, "num_classes must be an integer of at least 2"),

@@ -27,23 +27,23 @@ def holds_text(x: Any) -> bool:
     if is_frame(x):
         x = check_frame("x", x)
         x = x.iloc[:, 0] if x.shape[1] else ()
-    if (dtype := getattr(x, "dtype", None)) is not None:
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None:
         name = str(getattr(dtype, "name", dtype)).lower()
         if name in _STRINGS or _NUMBERS.match(name):
             return name in _STRINGS
     if isinstance(x, list | tuple) or (hasattr(x, "__len__") and (dtype is not None or hasattr(x, "type"))):
         # A missing text is an error that names its row.
-        return _is_text(next((item for item in x if not _is_missing(item)), ""))
+        return _is_text(next((item for item in x if not _says_nothing(item)), ""))
     return _is_text(x)
 
 
 def _is_text(item: Any) -> bool:
     if isinstance(item, str | bytes):
         return True
-    if isinstance(item, list | tuple):
-        return bool(item) and isinstance(item[0], str | bytes)
-    return False
+    return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], str | bytes)
 
 
-def _is_missing(item: Any) -> bool:
-    return item is None or (isinstance(item, float) and item != item)
+def _says_nothing(item: Any) -> bool:
+    """Return whether an item is missing, or a row without cells."""
+    return item is None or (isinstance(item, list | tuple) and not item) or (isinstance(item, float) and item != item)

@@ -27,6 +27,7 @@ from dense_lstm_zoo.models.compiling import uncompiled
 from dense_lstm_zoo_runtime import claims
 
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
+_DATASET = "texts"  # what a task was trained on, which is the user's
 _AUTO = "auto"
 _LARGEST_LIST = 1000  # of an argument of a model
 _PROBABILITIES = "(Sparse)?CategoricalCrossentropy|sparse_categorical_crossentropy|categorical_crossentropy"
@@ -42,13 +43,15 @@ class Origin:
         labels: The names of the classes, in the order of the logits, or none.
         training: The ``training`` of a bundle's config.
         temperature: Divides the logits of probabilities, if the model is calibrated.
+        sha256: The checksum of the bundle that it comes from, if any.
     """
 
     model: str
     arguments: dict[str, Any]
     labels: list[str]
-    training: dict[str, Any] = field(default_factory=lambda: {"dataset": "texts"})
+    training: dict[str, Any] = field(default_factory=lambda: {"dataset": _DATASET})
     temperature: float | None = None
+    sha256: str = ""
 
 
 class TextTask(_MixedIn):
@@ -181,8 +184,15 @@ class TextTask(_MixedIn):
             validation_data = held_out.evaluation(options.pop("validation_batch_size", None))
         else:
             validation_data = self._validation(validation_data, options)
+        self._note_training()
         with clear_errors():
             return super().fit(x, shuffle=shuffle, validation_data=validation_data, **options)
+
+    def _note_training(self) -> None:
+        """Let the record of a trained model say that it is trained further."""
+        origin = self._untracked.origin
+        if origin.training["dataset"] != _DATASET:
+            origin.training = trained_further(origin, head="kept")
 
     def _validation(self, data: Any, options: dict[str, Any]) -> Any:
         """Return validation data as Keras takes them."""
@@ -206,6 +216,7 @@ class TextTask(_MixedIn):
 
     def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
         """Take one step as ``keras.Model.train_on_batch`` does, on raw text too."""
+        self._note_training()
         return super().train_on_batch(*self._batch(x, y, sample_weight), **options)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
@@ -235,11 +246,6 @@ class TextTask(_MixedIn):
 
     def _class_weight(self, weights: Any) -> Any:
         return weights
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """The names of the classes, in the order of the answers."""
-        return tuple(self._untracked.origin.labels)
 
     def get_config(self) -> dict[str, Any]:
         """Return what rebuilds the model: its name and arguments, its words and labels."""
@@ -347,6 +353,8 @@ def _checked_origin(cls: type[TextTask], config: dict[str, Any]) -> Origin:
             raise ValueError("'training' must name its 'dataset'")
         if origin.temperature is not None:
             checks.positive("temperature", origin.temperature)
+        if not isinstance(origin.sha256, str):
+            raise ValueError("'sha256' must be a str")
     return origin
 
 
@@ -379,13 +387,22 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def after(bundle: Bundle, head: str) -> dict[str, Any]:
-    """Return the ``training`` of a model that starts from a bundle: what the bundle was, for cards and terms."""
-    training, vectors = bundle.config["training"], bundle.config["training"].get("vectors")
-    source = {"name": "a bundle", "model": bundle.config["model"], "dataset": training["dataset"]}
-    source |= {"sha256": bundle.saved_as or "", "freeze": None, "unfreeze_after": None, "head": head, "new_words": 0}
-    source |= {"init_from": training["init_from"]} if training.get("init_from") else {}
-    return {"dataset": "texts", "init_from": source, **({"vectors": vectors} if vectors else {})}
+def trained_further(origin: Origin, head: str) -> dict[str, Any]:
+    """Return the ``training`` of a model that starts from another: what that one was, for cards and terms.
+
+    Args:
+        origin: The other model.
+        head: ``"kept"`` or ``"new"``: the last layer.
+    """
+    training = origin.training
+    source = {"name": "a bundle", "model": origin.model, "dataset": training["dataset"], "sha256": origin.sha256}
+    source |= {"freeze": None, "unfreeze_after": None, "head": head, "new_words": 0}
+    source |= {name: training[name] for name in ("init_from", "vectors") if training.get(name)}
+    return {
+        "dataset": _DATASET,
+        "init_from": source,
+        **{x: training[x] for x in ("vectors", "context") if x in training},
+    }
 
 
 def defaults_of(model: keras.Model) -> dict[str, Any]:

@@ -18,8 +18,11 @@ from typing import Any
 _PACKAGE = "dense_lstm_zoo"
 # The classes that a file may hold as its model, with their modules.
 MODULES = {
+    "CRFTagger": "tagging.assembly",
     "ClassifierNetwork": "classification.network",
+    "TaggerNetwork": "tagging.assembly",
     "TextClassifier": "interfaces.text_classifier",
+    "TokenClassifier": "interfaces.token_classifier",
 }
 
 

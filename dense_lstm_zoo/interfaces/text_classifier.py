@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import keras
 import numpy as np
@@ -15,7 +14,6 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches
 from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
 from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
@@ -24,21 +22,11 @@ from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.interfaces.inputs import texts_of
-from dense_lstm_zoo.interfaces.keras_task import (
-    Origin,
-    TextTask,
-    after,
-    damaged,
-    defaults_of,
-    place_of_division,
-    plain,
-    resolve_own,
-    serialized,
-)
-from dense_lstm_zoo.interfaces.text_preprocessor import TextPreprocessor
+from dense_lstm_zoo.interfaces.keras_task import Origin, place_of_division, plain, resolve_own, serialized
+from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
+from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
-from dense_lstm_zoo_runtime import claims
 
 _MOST_FREQUENT = 50_000
 
@@ -75,7 +63,7 @@ class _Texts:
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class TextClassifier(TextTask, keras.Model):
+class TextClassifier(LabelledTask, keras.Model):
     """A classifier of raw texts as a ``keras.Model``: preprocessor, encoder and softmax in one.
 
     It is called on raw texts or on ids and returns logits. ``predict`` returns probabilities (texts, classes). ``fit``,
@@ -117,6 +105,8 @@ class TextClassifier(TextTask, keras.Model):
     """
 
     _task: ClassVar[str] = "classification"
+    _preprocessor: ClassVar[Any] = TextPreprocessor
+    _number: ClassVar[str] = "num_classes"
 
     def __init__(
         self,
@@ -136,7 +126,7 @@ class TextClassifier(TextTask, keras.Model):
         **arguments: Any,
     ) -> None:
         check_tensorflow("Keras tasks")
-        names = _names(label_names, num_classes)
+        names = self._names(label_names, num_classes)
         arguments = resolve_own(self._task, model, arguments, recipe)
         if (texts is None) == (vocabulary is None):
             raise ValueError(
@@ -159,83 +149,6 @@ class TextClassifier(TextTask, keras.Model):
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         super().__init__(network.input, network.output, **({} if name is None else {"name": name}))
-
-    @classmethod
-    def from_preset(
-        cls,
-        source: str | os.PathLike[str],
-        *,
-        num_classes: int | None = None,
-        label_names: Iterable[Any] | None = None,
-        compile: bool = True,
-        **options: Any,
-    ) -> Self:
-        """Return a trained classifier, with its labels or with a new last layer for others.
-
-        Args:
-            source: A preset's name, a bundle's folder or an address, as for ``zoo.from_preset``.
-            num_classes: The number of other labels, which are integers from 0.
-            label_names: The names of other labels. With those of the preset, its last layer stays.
-            compile: Whether to compile the model as ``zoo.build`` does.
-            **options: More arguments of ``zoo.from_preset``, such as ``sha256``.
-
-        Raises:
-            ValueError: An unknown preset (with near matches), one for another task, fewer than two labels, or another
-                number of names than ``num_classes``.
-
-        Example:
-            ``TextClassifier.from_preset("dc_bilstm_sst2", num_classes=3).fit(frame["review"], frame["stars"])``
-        """
-        names = None
-        if label_names is not None or num_classes is not None:
-            names = _names(label_names, num_classes)
-        bundle = from_preset(source, task=cls._task, **options)
-        return cls.from_bundle(bundle, names, compile=compile)
-
-    @classmethod
-    def from_bundle(cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True) -> Self:
-        """Return a bundle's classifier as a Keras model, which shares the weights. ``as_keras`` calls it.
-
-        Args:
-            bundle: A classifier's.
-            label_names: The names of other labels, for a new last layer. None keeps the bundle's.
-            compile: Whether to compile the model as the bundle's is.
-
-        Raises:
-            ValueError: A bundle that was loaded with ``compile=False``, unless ``compile`` is False too.
-        """
-        network, labels = bundle.model, list(bundle.labels)
-        origin = Origin(
-            bundle.config["model"],
-            plain(bundle.config["arguments"]),
-            labels,
-            dict(bundle.config["training"]),
-            bundle.temperature,
-        )
-        if label_names is not None and list(label_names) != labels:
-            logits = network.get_layer("logits")
-            config = {**logits.get_config(), "units": len(label_names)}
-            network = keras.Model(network.input, type(logits).from_config(config)(logits.input))
-            arguments = {**origin.arguments, "num_classes": len(label_names)}
-            origin = Origin(origin.model, arguments, list(label_names), after(bundle, head="new"))
-        preprocessor = TextPreprocessor.of(bundle.vocabulary, origin.labels)
-        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
-        if compile:
-            is_same = network is bundle.model and network.compiled
-            task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
-        return task
-
-    @classmethod
-    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> TextPreprocessor:
-        with damaged(cls):
-            sizes = {"vocab_size": len(settings["words"]) + 2, "num_classes": len(origin.labels)}
-            if origin.arguments.get("char_filters"):
-                sizes["num_chars"] = len(settings["chars"]) + 2
-            for name, size in sizes.items():
-                if origin.arguments.get(name) != size:
-                    value = claims.short(origin.arguments.get(name))
-                    raise ValueError(f"{name} is {value}; its words, characters and labels say {size}")
-            return TextPreprocessor(label_names=origin.labels, **settings)
 
     def _network(self) -> keras.Model:
         return ClassifierNetwork(self.input, self.output)
@@ -284,8 +197,8 @@ class TextClassifier(TextTask, keras.Model):
             raise ValueError("x holds no texts; at least one is needed.")
         if y is None:
             raise ValueError("y is missing: a label for each text, a name or an integer from 0.")
-        labels, _ = labels_of(_column(y), len(texts), self.label_names)
-        weights = None if sample_weight is None else weights_of(_column(sample_weight), len(texts))
+        labels, _ = labels_of(column_of(y), len(texts), self.label_names)
+        weights = None if sample_weight is None else weights_of(column_of(sample_weight), len(texts))
         return _Texts(self.preprocessor.text_to_ids.encode(texts), labels, weights)
 
     def _class_weight(self, weights: Any) -> Any:
@@ -299,33 +212,3 @@ class TextClassifier(TextTask, keras.Model):
         if label not in self.label_names:
             raise checks.unknown_name("label in class_weight:", label, self.label_names)
         return self.label_names.index(label)
-
-
-def _column(values: Any) -> Any:
-    """Return labels or weights, given as one column of a table too, in one dimension."""
-    if hasattr(values, "numpy"):
-        values = values.numpy()
-    values = values.iloc[:, 0] if getattr(values, "ndim", 1) == 2 and hasattr(values, "iloc") else values
-    return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
-
-
-def _names(label_names: Iterable[Any] | None, num_classes: int | None) -> tuple[str, ...]:
-    """Return the names of the labels, by default the digits of their integers."""
-    if num_classes is not None:
-        checks.integer("num_classes", num_classes, 2)
-    if label_names is None and num_classes is None:
-        raise ValueError(
-            "TextClassifier needs label_names=[...], the labels in the order of its probabilities, or num_classes, if "
-            "they are integers from 0."
-        )
-    if isinstance(label_names, str):
-        raise ValueError(f"label_names must be a list of names; received one string, {label_names!r:.80}.")
-    try:
-        names = claims.labels([str(name) for name in (range(num_classes or 0) if label_names is None else label_names)])
-    except ValueError as error:
-        raise ValueError(f"label_names must be different strings: {error}.") from None
-    if num_classes is not None and len(names) != num_classes:
-        raise ValueError(f"label_names holds {len(names)} names, and num_classes is {num_classes}.")
-    if len(names) < 2:
-        raise ValueError(f"A classifier needs at least two labels; label_names holds {len(names)}.")
-    return tuple(names)

@@ -9,6 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo.backend import tf
 from dense_lstm_zoo.layers.crf import CRF
+from dense_lstm_zoo.models.ids_only import IdsOnly
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -105,7 +106,14 @@ class TokenAccuracy(keras.metrics.Metric):
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class CRFTagger(keras.Model):
+class TaggerNetwork(IdsOnly, keras.Model):
+    """A functional model from a dictionary of ids to logits. It refuses raw text, which ``TokenClassifier`` takes."""
+
+    text_class = "TokenClassifier"
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class CRFTagger(IdsOnly, keras.Model):
     """A tagger's network whose logits are the potentials of a conditional random field.
 
     It is trained on -log p(tags) / tokens, averaged over sentences, and scored on the likeliest tag sequence. A token
@@ -113,14 +121,16 @@ class CRFTagger(keras.Model):
 
     Args:
         core: The network: a dictionary of ids to potentials (batch, time, tags).
-        crf: The field.
+        crf: The field, or None, with which the potentials are logits, as of any other tagger.
         **kwargs: Arguments of ``keras.Model``.
 
     Returns:
         The potentials. ``crf`` turns them into tags or probabilities.
     """
 
-    def __init__(self, core: keras.Model, crf: CRF, **kwargs: Any) -> None:
+    text_class = "TokenClassifier"
+
+    def __init__(self, core: keras.Model, crf: CRF | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.core, self.crf = core, crf
         self.built = True  # both have their weights
@@ -133,12 +143,16 @@ class CRFTagger(keras.Model):
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool | None = True
     ) -> Any:
         """Return the mean loss of the batch, plus the losses that layers add."""
+        if self.crf is None:
+            return super().compute_loss(x, y, y_pred, sample_weight, training)
         likelihoods = self.crf.log_likelihood(y_pred, y, _lengths(x))
         return super().compute_loss(x, y, likelihoods, sample_weight, training)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Score the likeliest tags."""
-        return super().compute_metrics(x, y, self.crf(y_pred, lengths=_lengths(x)), sample_weight)
+        if self.crf is not None:
+            y_pred = self.crf(y_pred, lengths=_lengths(x))
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the model."""

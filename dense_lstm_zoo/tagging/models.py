@@ -97,7 +97,7 @@ def tagger(
     from dense_lstm_zoo import layers
     from dense_lstm_zoo.layers.initializers import scaled_normal
     from dense_lstm_zoo.models.adam import FusedAdam
-    from dense_lstm_zoo.tagging.assembly import CRFTagger, SentenceLoss, TokenAccuracy
+    from dense_lstm_zoo.tagging.assembly import CRFTagger, SentenceLoss, TaggerNetwork, TokenAccuracy
 
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "case_ids")}
     inputs["affix_ids"] = keras.Input((None, 2 * AFFIX), dtype="int32", name="affix_ids")
@@ -133,7 +133,7 @@ def tagger(
     # In float32 under every policy: in bfloat16, the sum for its bias gradient would lose small probabilities.
     softmax = keras.layers.Dense(num_tags, kernel_initializer=scaled_normal(), dtype="float32", name="logits")
     logits = softmax(states)
-    model = keras.Model(inputs, logits)
+    model = TaggerNetwork(inputs, logits)
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
     step = keras.optimizers.SGD if optimizer == "sgd" else FusedAdam

@@ -33,6 +33,7 @@ TASK = Task(
     package="dense_lstm_zoo.tagging",
     job="TaggingJob",
     bundle="TaggingBundle",
+    keras_task="TokenClassifier",
     takes_tokens=True,
     reads_characters=True,
 )

@@ -1,0 +1,139 @@
+"""The part that the Keras tasks with labels share: their names, and a new last layer for others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
+
+import keras
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles.presets import from_preset
+from dense_lstm_zoo.interfaces.keras_task import Origin, TextTask, damaged, defaults_of, plain, trained_further
+from dense_lstm_zoo_runtime import claims
+
+
+class LabelledTask(TextTask):
+    """A Keras task that chooses among labels."""
+
+    _preprocessor: ClassVar[Any]  # the class of its preprocessor
+    _number: ClassVar[str]  # the argument of its models that is the number of labels
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The labels, in the order of the answers."""
+        return tuple(self._untracked.origin.labels)
+
+    @classmethod
+    def _names(cls, label_names: Iterable[Any] | None, num_classes: int | None) -> tuple[str, ...]:
+        return names_of(cls.__name__, label_names, num_classes)
+
+    @classmethod
+    def from_preset(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        num_classes: int | None = None,
+        label_names: Iterable[Any] | None = None,
+        compile: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Return a trained model, with its labels or with a new last layer for others.
+
+        Args:
+            source: A preset's name, a bundle's folder or an address, as for ``zoo.from_preset``.
+            num_classes: The number of other labels, which are integers from 0.
+            label_names: The names of other labels. With those of the preset, its last layer stays.
+            compile: Whether to compile the model as ``zoo.build`` does.
+            **options: More arguments of ``zoo.from_preset``, such as ``sha256``.
+
+        Raises:
+            ValueError: An unknown preset (with near matches), one for another task, fewer than two labels, or another
+                number of names than ``num_classes``.
+
+        Example:
+            ``TextClassifier.from_preset("dc_bilstm_sst2", num_classes=3).fit(frame["review"], frame["stars"])``
+        """
+        names = None
+        if label_names is not None or num_classes is not None:
+            names = cls._names(label_names, num_classes)
+        bundle = from_preset(source, task=cls._task, **options)
+        return cls.from_bundle(bundle, names, compile=compile)
+
+    @classmethod
+    def from_bundle(cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True) -> Self:
+        """Return a bundle's model as a Keras model, which shares the weights. ``as_keras`` calls it.
+
+        Args:
+            bundle: A bundle of the same task.
+            label_names: The names of other labels, for a new last layer. None keeps the bundle's.
+            compile: Whether to compile the model as the bundle's is.
+
+        Raises:
+            ValueError: A bundle that was loaded with ``compile=False``, unless ``compile`` is False too.
+        """
+        network, labels, config = bundle.model, list(bundle.labels), bundle.config
+        origin = Origin(config["model"], plain(config["arguments"]), labels, dict(config["training"]))
+        origin.sha256, origin.temperature = bundle.saved_as or "", getattr(bundle, "temperature", None)
+        if label_names is not None and list(label_names) != labels:
+            network = cls._with_new_head(network, len(label_names))
+            arguments = {**origin.arguments, cls._number: len(label_names)}
+            origin = Origin(origin.model, arguments, list(label_names), trained_further(origin, head="new"))
+        preprocessor = cls._preprocessor.of(bundle.vocabulary, origin.labels)
+        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
+        if compile:
+            is_same = network is bundle.model and network.compiled
+            task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
+        return task
+
+    @classmethod
+    def _with_new_head(cls, network: keras.Model, number: int) -> keras.Model:
+        """Return a network with the same encoder and a new last layer for this number of labels."""
+        logits = network.get_layer("logits")
+        config = {**logits.get_config(), "units": number}
+        return keras.Model(network.input, type(logits).from_config(config)(logits.input))
+
+    @classmethod
+    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Any:
+        with damaged(cls):
+            arguments = origin.arguments
+            sizes = {"vocab_size": len(settings["words"]) + 2, cls._number: len(origin.labels)}
+            if tasks.find(cls._task).reads_characters or arguments.get("char_filters"):
+                sizes["num_chars"] = len(settings["chars"]) + 2
+            sizes["num_frozen_words"] = settings["num_frozen_words"]
+            for name, size in sizes.items():
+                if arguments.get(name) != size:
+                    value = claims.short(arguments.get(name))
+                    raise ValueError(f"{name} is {value}; its words, characters and labels say {size}")
+            return cls._preprocessor(label_names=origin.labels, **settings)
+
+
+def column_of(values: Any) -> Any:
+    """Return labels or weights, given as one column of a table too, in one dimension."""
+    if hasattr(values, "numpy"):
+        values = values.numpy()
+    values = values.iloc[:, 0] if getattr(values, "ndim", 1) == 2 and hasattr(values, "iloc") else values
+    return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
+
+
+def names_of(owner: str, label_names: Iterable[Any] | None, num_classes: int | None) -> tuple[str, ...]:
+    """Return the names of the labels, by default the digits of their integers."""
+    if num_classes is not None:
+        checks.integer("num_classes", num_classes, 2)
+    if label_names is None and num_classes is None:
+        raise ValueError(
+            f"{owner} needs label_names=[...], the labels in the order of the probabilities, or num_classes, if "
+            "they are integers from 0."
+        )
+    if isinstance(label_names, str):
+        raise ValueError(f"label_names must be a list of names; received one string, {label_names!r:.80}.")
+    try:
+        names = claims.labels([str(name) for name in (range(num_classes or 0) if label_names is None else label_names)])
+    except ValueError as error:
+        raise ValueError(f"label_names must be different strings: {error}.") from None
+    if num_classes is not None and len(names) != num_classes:
+        raise ValueError(f"label_names holds {len(names)} names, and num_classes is {num_classes}.")
+    if len(names) < 2:
+        raise ValueError(f"{owner} needs at least two labels; label_names holds {len(names)}.")
+    return tuple(names)

@@ -1,0 +1,224 @@
+"""Raw text and its labels to the batches of a Keras task, as graph code for ``tf.data``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
+
+import keras
+import tensorflow as tf
+
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.data.batching import padded_length
+from dense_lstm_zoo.data.text import StringLayer, Tokenizer
+from dense_lstm_zoo.data.token_ids import lookup_table
+from dense_lstm_zoo.interfaces.graph_errors import check
+from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
+from dense_lstm_zoo_runtime import claims
+
+_LONGEST = 1 << 24  # tokens of a text, more than memory can hold the states of
+_SHOWN = 20  # labels in an error
+
+
+class Preprocessor(StringLayer):
+    """The words, and the labels, of a Keras task.
+
+    Args:
+        words: The words of the vocabulary.
+        label_names: The labels, in the order of their integers.
+        text: How the model reads text, the ``text`` of a bundle's config.
+        **settings: Arguments of ``keras.layers.Layer``.
+
+    Raises:
+        ValueError: A setting that is not one, a word or a label that occurs twice or is not a string.
+    """
+
+    vocabulary: Any
+
+    def __init__(self, words: Sequence[str], label_names: Sequence[str], text: dict[str, Any], **settings: Any) -> None:
+        super().__init__(**settings)
+        if strange := [word for word in words if not isinstance(word, str)]:
+            raise ValueError(f"words must be strings; one is {claims.short(strange[0])}")
+        claims.distinct(list(words))
+        claims.text_settings(text)
+        self.label_names = tuple(claims.labels(list(label_names)))
+        self._label_table = lookup_table(self.label_names)  # counts from 2, with 1 for others
+
+    @classmethod
+    def of(cls, vocabulary: Any, label_names: Sequence[str]) -> Self:
+        """Return the preprocessor of a vocabulary and labels."""
+        settings = dataclasses.asdict(vocabulary)
+        return cls(label_names=label_names, **settings)
+
+    def label_ids(self, labels: Any) -> tf.Tensor:
+        """Return labels, names or integers, as int32 of their shape.
+
+        Raises:
+            TypeError: Labels that are neither.
+            tf.errors.InvalidArgumentError: A label that is not among ``label_names``.
+        """
+        labels, most = tf.convert_to_tensor(labels), len(self.label_names)
+        is_named = labels.dtype == tf.string
+        if not is_named and not labels.dtype.is_integer and labels.dtype != tf.bool:
+            raise TypeError(f"Labels must be names or integers; received {labels.dtype.name}.")
+        ids = tf.cast(self._label_table.lookup(labels) - 2 if is_named else labels, tf.int32)
+        wrong = tf.boolean_mask(labels, (ids < 0) | (ids >= most))[:1]
+        first = tf.strings.reduce_join(wrong if is_named else tf.strings.as_string(wrong))
+        names = ", ".join(self.label_names[:_SHOWN]) + (", ..." if most > _SHOWN else "")
+        accepted = names if is_named else f"integers from 0 to {most - 1}, or names: {names}"
+        with tf.control_dependencies(
+            [check(tf.size(wrong) == 0, tf.strings.join(["Unknown label ", first, f". Accepted: {accepted}."]))]
+        ):
+            return tf.identity(ids)
+
+    @property
+    def text_settings(self) -> dict[str, Any]:
+        """The ``text`` of a bundle's config: how a model reads text, without the words."""
+        raise NotImplementedError
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        own = {"words": list(self.vocabulary.words), "label_names": list(self.label_names)}
+        return {**super().get_config(), **own, **self.text_settings}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class TextPreprocessor(Preprocessor):
+    """Raw texts to padded ids, and labels to integers, as ``TextClassifier`` reads them.
+
+    Args:
+        words: As in ``Vocabulary``.
+        label_names: The labels, in the order of their integers.
+        **settings: More arguments of ``Vocabulary``, and of ``keras.layers.Layer``.
+
+    Call arguments:
+        x: Texts (batch,).
+        y: Their labels (batch,), names or integers. None for texts without labels.
+        sample_weight: How much each text counts (batch,).
+
+    Returns:
+        Ids, (ids, labels) or (ids, labels, weights). Ids are int32 (batch, time), padded with 0 to one of few lengths,
+        or a dictionary of ids of words and characters. Labels are int32 (batch,).
+
+    Example:
+        >>> preprocessor = TextPreprocessor(["good", "film"], ["no", "yes"])
+        >>> ids, labels = preprocessor(["A good film", ""], ["yes", "no"])
+        >>> ids.numpy().tolist(), labels.numpy().tolist()
+        ([[1, 2, 3, 0], [1, 0, 0, 0]], [1, 0])
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        label_names: Sequence[str],
+        *,
+        num_frozen_words: int = 0,
+        oov: str = "unk",
+        chars: str = "",
+        max_tokens: int | None = None,
+        tokenizer: int = 1,
+        **settings: Any,
+    ) -> None:
+        text = {"num_frozen_words": num_frozen_words, "oov": oov, "chars": chars, "tokenizer": tokenizer}
+        text |= {} if max_tokens is None else {"max_tokens": max_tokens}
+        super().__init__(words, label_names, text, **settings)
+        self.vocabulary = Vocabulary(tuple(words), num_frozen_words, oov, chars, max_tokens, tokenizer)
+        self.text_to_ids = self.vocabulary.text_to_ids()
+
+    def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Skip Keras's call, which takes no labels."""
+        padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(tf.convert_to_tensor(x, tf.string)))
+        if y is None:
+            return padded
+        return keras.utils.pack_x_y_sample_weight(padded, self.label_ids(y), sample_weight)
+
+    @property
+    def text_settings(self) -> dict[str, Any]:
+        """The ``text`` of a bundle's config: how a model reads text, without the words."""
+        vocabulary = self.vocabulary
+        settings = {"num_frozen_words": vocabulary.num_frozen_words, "oov": vocabulary.oov, "chars": vocabulary.chars}
+        if vocabulary.max_tokens is not None:
+            settings["max_tokens"] = vocabulary.max_tokens
+        return settings if vocabulary.tokenizer == 1 else {**settings, "tokenizer": vocabulary.tokenizer}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class TokenPreprocessor(Preprocessor):
+    """Sentences to padded ids, and their tags to integers, as ``TokenClassifier`` reads them.
+
+    Args:
+        words: As in ``TaggingVocabulary``.
+        label_names: The tags, in the order of their integers.
+        chars: As in ``TaggingVocabulary``, like those that follow.
+        num_frozen_words: Number of the last words that are frozen.
+        case: Kinds of capitalisation.
+        whole_words: Whether the model reads all characters of a word.
+        tokenizer: The version of the rules that split raw sentences.
+        **settings: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        x: Sentences: a ragged tensor of tokens (batch, (tokens)), or raw strings (batch,), which are split.
+        y: A tag for each token, a ragged tensor of names or integers (batch, (tokens)), or None.
+        sample_weight: How much each sentence counts (batch,).
+
+    Returns:
+        Ids, (ids, tags) or (ids, tags, weights). Ids are a dictionary of int32 (batch, time, ...), padded with 0 to one
+        of few lengths. Tags are int32 (batch, time), padded with -1.
+
+    Example:
+        >>> preprocessor = TokenPreprocessor(["dogs", "bark"], ["NOUN", "VERB"], "abdgkors")
+        >>> ids, tags = preprocessor(["Dogs bark", "Bark"], tf.ragged.constant([[0, 1], [1]]))
+        >>> ids["token_ids"].numpy().tolist(), tags.numpy().tolist()
+        ([[2, 3, 0, 0], [3, 0, 0, 0]], [[0, 1, -1, -1], [1, -1, -1, -1]])
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        label_names: Sequence[str],
+        chars: str,
+        *,
+        num_frozen_words: int = 0,
+        case: str | None = "binary",
+        whole_words: bool = False,
+        tokenizer: int = 1,
+        **settings: Any,
+    ) -> None:
+        text = {"chars": chars, "num_frozen_words": num_frozen_words, "case": case, "whole_words": whole_words}
+        text["tokenizer"] = tokenizer
+        super().__init__(words, label_names, text, **settings)
+        self.vocabulary = TaggingVocabulary(tuple(words), chars, num_frozen_words, case, whole_words, tokenizer)
+        self.tokens_to_ids, self.split = self.vocabulary.tokens_to_ids(), Tokenizer(tokenizer)
+
+    def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Skip Keras's call, which takes no ragged strings."""
+        tokens = x if isinstance(x, tf.RaggedTensor) else self.split(tf.convert_to_tensor(x, tf.string))
+        padded = tf.nest.map_structure(to_few_lengths, self.tokens_to_ids.padded(tokens))
+        if y is None:
+            return padded
+        if not isinstance(y, tf.RaggedTensor):
+            raise TypeError(f"Tags must be a ragged tensor (sentences, (tokens)); received {type(y).__name__}.")
+        is_right = tf.reduce_all(y.row_lengths() == tokens.row_lengths())
+        with tf.control_dependencies([check(is_right, "A sentence has another number of tags than of tokens.")]):
+            tags = y.with_flat_values(self.label_ids(y.flat_values)).to_tensor(-1)
+        more = tf.shape(padded["token_ids"])[1] - tf.shape(tags)[1]
+        tags = tf.pad(tags, [[0, 0], [0, more]], constant_values=-1)
+        return keras.utils.pack_x_y_sample_weight(padded, tags, sample_weight)
+
+    @property
+    def text_settings(self) -> dict[str, Any]:
+        """The ``text`` of a bundle's config: how a model reads text, without the words."""
+        settings = dataclasses.asdict(self.vocabulary)
+        del settings["words"]
+        return settings if settings.pop("tokenizer") == 1 else {**settings, "tokenizer": self.vocabulary.tokenizer}
+
+
+def to_few_lengths(ids: tf.Tensor) -> tf.Tensor:
+    """Return padded ids (batch, time, ...) with more padding, to the next of the lengths of ``padded_length``."""
+    lengths = [padded_length(1)]
+    while lengths[-1] < _LONGEST:
+        lengths.append(padded_length(lengths[-1] + 1))
+    time = tf.shape(ids)[1]
+    length = tf.gather(tf.constant(lengths), tf.searchsorted(tf.constant(lengths), time[None])[0])
+    return tf.pad(ids, [[0, 0], [0, length - time], *([[0, 0]] * (len(ids.shape) - 2))])
