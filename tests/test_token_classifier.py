@@ -31,7 +31,7 @@ def new_model(**options):
     return zoo.TokenClassifier("bilstm_tagger", texts=TOKENS, **{"label_names": LABELS, **TINY, **options})
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["softmax", "crf"])
+@pytest.fixture(scope="module", params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["softmax", "crf"])
 def trained(request):
     """A trained model. No test changes it."""
     model = new_model(crf=request.param)
@@ -84,6 +84,17 @@ def test_all_forms_of_sentences_have_the_same_probabilities_and_tags(trained):
     np.testing.assert_allclose(padded[5, : len(TOKENS[5])], expected[5], atol=1e-5)
     assert trained.predict([]) == trained.tag([]) == []
     assert [shares.shape for shares in trained.predict([[], ["caf\u00e9", "\ud800"], ""])] == [(0, 4), (2, 4), (0, 4)]
+    assert [shares.shape for shares in trained.predict(["", "Dogs bark."])] == [(0, 4), (3, 4)]
+
+
+def test_a_crf_gives_the_probabilities_of_its_tags():
+    model = new_model(crf=True)
+    answers, shares = model.to_bundle().predict(RAW[:9]), model.predict(RAW[:9])
+    assert model.tag(RAW[:9]) == [answer.tags for answer in answers]
+    for row, answer in zip(shares, answers, strict=True):
+        np.testing.assert_allclose(row.sum(axis=1), 1, rtol=1e-5)
+        chosen = [row[i, LABELS.index(tag)] for i, tag in enumerate(answer.tags)]
+        np.testing.assert_allclose(chosen, answer.probabilities, atol=1e-5)
 
 
 def test_all_forms_of_tags_have_the_same_scores(trained):
@@ -122,18 +133,18 @@ def test_presets_and_bundles_have_the_same_answers(trained, tmp_path):
     ids = trained.preprocessor(RAW[:4])
     np.testing.assert_allclose(other.backbone(ids), trained.backbone(ids), atol=1e-6)
     other.train_on_batch(RAW[:4], tf.ragged.constant([[len(word) % 2 for word in row] for row in TOKENS[:4]]))
-    assert set(sum(other.tag(RAW), [])) <= {"0", "1"}
+    assert {tag for tags in other.tag(RAW) for tag in tags} <= {"0", "1"}
     assert other.to_bundle().config["training"]["init_from"]["head"] == "new"
 
 
 BAD_DATA = {
     "no tags": ((TOKENS,), {}, "y is missing"),
-    "an unknown tag": ((TOKENS, [["NOUM"] * len(row) for row in TOKENS]), {}, "Did you mean 'NOUN'"),
+    "an unknown tag": ((TOKENS, [["NOUM"] * len(row) for row in TOKENS]), {}, "Did you mean 'NUM' or 'NOUN'"),
     "out of range": ((TOKENS, [[4] * len(row) for row in TOKENS]), {}, "Tags must be from 0 to 3; received 4"),
     "fewer tags": (
         (TOKENS, [tags[:1] for tags in NAMES]),
         {},
-        "Sentence 2 needs at least one token and a tag for each",
+        "Sentence 2 needs at least one token and a tag",
     ),
     "fewer rows": ((TOKENS, NAMES[:4]), {}, "received 60 sentences and tags for 4"),
     "no sentences": (([], []), {}, "x holds no sentences"),

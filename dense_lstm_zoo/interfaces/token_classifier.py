@@ -241,11 +241,15 @@ class TokenClassifier(LabelledTask, CRFTagger):
         """Return sentences as lists of tokens."""
         if isinstance(x, tf.RaggedTensor):
             return [[token.decode() for token in row] for row in x.to_list()]
-        first = next(iter(x), None) if isinstance(x, Sequence | np.ndarray) and not isinstance(x, str | bytes) else ""
-        if first is not None and not isinstance(first, str | bytes):
-            return token_lists("x", x)
-        tokens = (split or Tokenizer(NEWEST))(tf.constant(to_bytes(texts_of(x)), tf.string))
-        return [[token.decode() for token in row] for row in tokens.to_list()]
+        split = split or Tokenizer(NEWEST)
+        is_list = isinstance(x, Sequence | np.ndarray) and not isinstance(x, str | bytes)
+        raw = [i for i, row in enumerate(x) if isinstance(row, str | bytes)] if is_list else None
+        texts = texts_of(x if raw is None else [x[i] for i in raw])
+        tokens = [[token.decode() for token in row] for row in split(tf.constant(to_bytes(texts), tf.string)).to_list()]
+        if raw is None or len(raw) == len(x):
+            return tokens
+        sentences = dict(zip(raw, tokens, strict=True))
+        return token_lists("x", [sentences.get(i, row) for i, row in enumerate(x)])
 
     def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Sentences:
         if y is None:
