@@ -40,6 +40,7 @@ from dense_lstm_zoo_runtime import __version__ as __version__
 if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
     from dense_lstm_zoo import sklearn as sklearn
+    from dense_lstm_zoo.interfaces.language_model import LanguageModel as LanguageModel
     from dense_lstm_zoo.interfaces.text_classifier import TextClassifier as TextClassifier
     from dense_lstm_zoo.interfaces.token_classifier import TokenClassifier as TokenClassifier
     from dense_lstm_zoo.search.hypermodel import HyperModel as HyperModel
@@ -90,6 +91,7 @@ _register_with_keras()
 # Modules, and what is in one, that load TensorFlow or scikit-learn.
 _LAZY = {
     "HyperModel": "dense_lstm_zoo.search.hypermodel",
+    "LanguageModel": "dense_lstm_zoo.interfaces.language_model",
     "TextClassifier": "dense_lstm_zoo.interfaces.text_classifier",
     "TokenClassifier": "dense_lstm_zoo.interfaces.token_classifier",
     "layers": "dense_lstm_zoo.layers",

@@ -15,6 +15,7 @@ if keras.config.backend() == "tensorflow":  # no other backend runs these
     import dense_lstm_zoo.classification.text_ids
     import dense_lstm_zoo.data.text
     import dense_lstm_zoo.data.token_ids
+    import dense_lstm_zoo.interfaces.language_model
     import dense_lstm_zoo.interfaces.text_classifier
     import dense_lstm_zoo.interfaces.token_classifier
     import dense_lstm_zoo.language.assembly

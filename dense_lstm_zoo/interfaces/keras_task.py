@@ -121,6 +121,10 @@ class TextTask(_MixedIn):
             raise TypeError("The model's preprocessor is None, so it takes ids alone; received raw text.")
         return True
 
+    def _is_streamed(self, x: Any) -> bool:
+        """Return whether raw text is read batch by batch as it comes, and not at once."""
+        return hasattr(x, "element_spec")
+
     def _mapped(self, dataset: Any) -> Any:
         """Return a dataset of raw text as one of ids."""
         return dataset.map(self.preprocessor)
@@ -168,7 +172,7 @@ class TextTask(_MixedIn):
         options = {**options, "epochs": epochs, "verbose": verbose, "callbacks": callbacks}
         options |= {"initial_epoch": initial_epoch, "class_weight": self._class_weight(class_weight)}
         held_out = None
-        if self._texts_are_in(x) and not hasattr(x, "element_spec"):
+        if self._texts_are_in(x) and not self._is_streamed(x):
             data = self._read(x, y, sample_weight)
             if validation_split and validation_data is None:
                 data, held_out = data.divided(validation_split)
@@ -196,19 +200,20 @@ class TextTask(_MixedIn):
 
     def _validation(self, data: Any, options: dict[str, Any]) -> Any:
         """Return validation data as Keras takes them."""
-        if hasattr(data, "element_spec"):
+        if self._is_streamed(data):
             return self._mapped(data) if self._texts_are_in(data) else data
-        if not isinstance(data, tuple) or not data or not self._texts_are_in(data[0]):
+        is_pair = isinstance(data, tuple) or (isinstance(data, list) and data and not isinstance(data[0], str | bytes))
+        parts = tuple(data) if is_pair else (data,)
+        if data is None or not parts or not self._texts_are_in(parts[0]):
             return data
-        return self._read(*data).evaluation(options.pop("validation_batch_size", None))
+        return self._read(*parts).evaluation(options.pop("validation_batch_size", None))
 
     def evaluate(
         self, x: Any = None, y: Any = None, batch_size: int | None = None, *, sample_weight: Any = None, **options: Any
     ) -> Any:
         """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments."""
         if self._texts_are_in(x):
-            is_dataset = hasattr(x, "element_spec")
-            x = self._mapped(x) if is_dataset else self._read(x, y, sample_weight).evaluation(batch_size)
+            x = self._mapped(x) if self._is_streamed(x) else self._read(x, y, sample_weight).evaluation(batch_size)
         else:
             options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
         with clear_errors():
@@ -288,6 +293,21 @@ class TextTask(_MixedIn):
         task._enclose(network, name)
         task._settle(origin, preprocessor, defaults, compile=False)
         return task
+
+    @classmethod
+    def _from_bundle(cls, bundle: Any, network: keras.Model, origin: Origin, *, compile: bool) -> Self:
+        """Return a task around a network with the words of a bundle, compiled as the bundle's model is."""
+        preprocessor = cls._preprocessor_of(bundle.vocabulary, origin)
+        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
+        if compile:
+            is_same = network is bundle.model and network.compiled
+            task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
+        return task
+
+    @classmethod
+    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
+        """Return the preprocessor of a vocabulary."""
+        raise NotImplementedError
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         """Become a Keras model that has the layers of a network."""
@@ -385,6 +405,14 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of a model as JSON has them, without word vectors, which are weights."""
     values = {name: value for name, value in arguments.items() if name != "embedding_matrix"}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def origin_of(bundle: Any) -> Origin:
+    """Return the origin of a task that has the network and the labels of a bundle."""
+    config = bundle.config
+    origin = Origin(config["model"], plain(config["arguments"]), list(bundle.labels), dict(config["training"]))
+    origin.sha256, origin.temperature = bundle.saved_as or "", getattr(bundle, "temperature", None)
+    return origin
 
 
 def trained_further(origin: Origin, head: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import keras
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.presets import from_preset
-from dense_lstm_zoo.interfaces.keras_task import Origin, TextTask, damaged, defaults_of, plain, trained_further
+from dense_lstm_zoo.interfaces.keras_task import Origin, TextTask, damaged, origin_of, trained_further
 from dense_lstm_zoo_runtime import claims
 
 
@@ -73,19 +73,16 @@ class LabelledTask(TextTask):
         Raises:
             ValueError: A bundle that was loaded with ``compile=False``, unless ``compile`` is False too.
         """
-        network, labels, config = bundle.model, list(bundle.labels), bundle.config
-        origin = Origin(config["model"], plain(config["arguments"]), labels, dict(config["training"]))
-        origin.sha256, origin.temperature = bundle.saved_as or "", getattr(bundle, "temperature", None)
-        if label_names is not None and list(label_names) != labels:
+        network, origin = bundle.model, origin_of(bundle)
+        if label_names is not None and list(label_names) != origin.labels:
             network = cls._with_new_head(network, len(label_names))
             arguments = {**origin.arguments, cls._number: len(label_names)}
             origin = Origin(origin.model, arguments, list(label_names), trained_further(origin, head="new"))
-        preprocessor = cls._preprocessor.of(bundle.vocabulary, origin.labels)
-        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
-        if compile:
-            is_same = network is bundle.model and network.compiled
-            task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
-        return task
+        return cls._from_bundle(bundle, network, origin, compile=compile)
+
+    @classmethod
+    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
+        return cls._preprocessor.of(vocabulary, origin.labels)
 
     @classmethod
     def _with_new_head(cls, network: keras.Model, number: int) -> keras.Model:

@@ -16,13 +16,15 @@ from types import ModuleType
 from typing import Any
 
 _PACKAGE = "dense_lstm_zoo"
-# The classes that a file may hold as its model, with their modules.
-MODULES = {
-    "CRFTagger": "tagging.assembly",
-    "ClassifierNetwork": "classification.network",
-    "TaggerNetwork": "tagging.assembly",
-    "TextClassifier": "interfaces.text_classifier",
-    "TokenClassifier": "interfaces.token_classifier",
+# The classes that a file may hold as its model, by the names they are registered under, with their modules.
+CLASSES = {
+    "CRFTagger": "tagging.assembly:CRFTagger",
+    "ClassifierNetwork": "classification.network:ClassifierNetwork",
+    "LanguageModel": "language.assembly:LanguageModel",
+    "LanguageModelTask": "interfaces.language_model:LanguageModel",
+    "TaggerNetwork": "tagging.assembly:TaggerNetwork",
+    "TextClassifier": "interfaces.text_classifier:TextClassifier",
+    "TokenClassifier": "interfaces.token_classifier:TokenClassifier",
 }
 
 
@@ -58,16 +60,16 @@ class _KerasFinder(importlib.abc.MetaPathFinder):
 
 def _register() -> None:
     saving = sys.modules["keras"].saving
-    for name, module in MODULES.items():
-        saving.register_keras_serializable(package=_PACKAGE, name=name)(_stand_in(name, module))
+    for name, place in CLASSES.items():
+        saving.register_keras_serializable(package=_PACKAGE, name=name)(_stand_in(name, *place.split(":")))
 
 
-def _stand_in(name: str, module: str) -> type:
+def _stand_in(name: str, module: str, class_name: str) -> type:
     """Return a class in whose place the one with that name registers itself on import."""
 
     def from_config(config: dict[str, Any], **options: Any) -> Any:
         importlib.import_module(f"{_PACKAGE}.keras_classes")  # what the config holds
-        real = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
+        real = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), class_name)
         return real.from_config(config, **options)
 
     return type(name, (), {"from_config": staticmethod(from_config), "get_config": lambda self: {}})

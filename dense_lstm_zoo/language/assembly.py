@@ -11,6 +11,7 @@ from keras import ops
 from dense_lstm_zoo.backend import tf
 from dense_lstm_zoo.language.log_likelihood import negative_log_likelihood
 from dense_lstm_zoo.language.window_step import WindowStep
+from dense_lstm_zoo.models.ids_only import IdsOnly
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -62,7 +63,7 @@ def _losses(targets: Any, predictions: Any) -> Any:
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class LanguageModel(keras.Model):
+class LanguageModel(IdsOnly, keras.Model):
     """Logits of the next word at every step, with the state carried from one window to the next.
 
     Training and evaluation each carry their own state, so that neither leaks into the other, and a row starts from
@@ -91,6 +92,8 @@ class LanguageModel(keras.Model):
     Raises:
         ValueError: Several devices, in the scope of a ``tf.distribute`` strategy.
     """
+
+    text_class = "LanguageModel"
 
     def __init__(self, core: keras.Model, sampled_softmax: int | None = None, **kwargs: Any) -> None:
         devices = tf.distribute.get_strategy().num_replicas_in_sync

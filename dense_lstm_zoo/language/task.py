@@ -56,6 +56,7 @@ TASK = Task(
     package="dense_lstm_zoo.language",
     job="LanguageModelJob",
     bundle="LanguageModelBundle",
+    keras_task="LanguageModel",
     text_encoder="TextEncoder",
     predicts_words=True,
 )
