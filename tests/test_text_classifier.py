@@ -4,8 +4,6 @@ import copy
 import json
 import random
 import re
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -260,20 +258,6 @@ def test_calibrated_probabilities_stay_calibrated(trained, tmp_path):
     again = keras.saving.load_model(tmp_path / "x.keras")
     np.testing.assert_allclose(again.to_bundle().probabilities(TEXTS), bundle.probabilities(TEXTS), atol=1e-6)
     assert zoo.TextClassifier.from_bundle(bundle, ["x", "y"]).to_bundle().temperature is None
-
-
-@pytest.mark.slow
-def test_a_fresh_process_loads_the_model_after_one_import(trained, tmp_path):
-    trained.save(tmp_path / "x.keras")
-    script = f"""
-import dense_lstm_zoo
-import keras
-model = keras.saving.load_model({str(tmp_path / "x.keras")!r})
-print(model.label_names, model.predict({TEXTS[:3]!r}, verbose=0).round(4).tolist())
-"""
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    expected = trained.predict(TEXTS[:3], verbose=0).round(4).tolist()
-    assert run.stdout == f"{trained.label_names} {expected}\n"
 
 
 BAD_MODELS = {
