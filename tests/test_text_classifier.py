@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
+from tests.keras_task_harness import refused
 
 WORDS = ("fine", "dull", "film", "plot", "cast", "a", "the", "is")
 TEXTS = [" ".join(WORDS[(i * j) % 8] for j in range(1, 2 + i % 9)) for i in range(90)]
@@ -333,17 +334,8 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_config_from_a_stranger_is_checked_before_memory_is_taken(trained, name, monkeypatch):
-    (*path, last), value, message = DAMAGE[name]
-    config = copy.deepcopy(trained.get_config())
-    part = config
-    for key in path:
-        part = part[key]
-    part[last] = value
-    monkeypatch.setattr("dense_lstm_zoo.models.registry.build", None)
-    with pytest.raises(ValueError, match=re.escape(message)) as error:
-        zoo.TextClassifier.from_config(config)
-    assert str(error.value).startswith("The config of this TextClassifier is damaged")
+def test_a_config_from_a_stranger_is_checked_before_memory_is_taken(trained, name):
+    refused(trained, *DAMAGE[name])
 
 
 @pytest.mark.parametrize("texts", [TEXTS, np.array(TEXTS), pd.Series(TEXTS), in_batches(TEXTS)], ids=type)

@@ -62,6 +62,15 @@ class TextTask(_MixedIn):
 
     _task: ClassVar[str]
 
+    def _build(
+        self, origin: Origin, arguments: dict[str, Any], preprocessor: Any, *, compile: bool, name: str | None
+    ) -> None:
+        """Become a new model with these arguments, word vectors among them."""
+        with uncompiled() as defaults:
+            network = registry.build(origin.model, **arguments)
+        self._enclose(network, name)
+        self._settle(origin, preprocessor, serialized(defaults), compile=compile)
+
     def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
         """Keep what the model was made from, where Keras does not look for weights, and compile it."""
         self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
@@ -399,6 +408,13 @@ def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | 
     if own := [name for name in arguments if name in registry.FROM_DATA]:
         raise ValueError(f"{', '.join(own)}: the words and labels of a task decide this; leave it out.")
     return registry.resolve(model, arguments, recipe, complete=False)
+
+
+def check_source(owner: Any, texts: Any, vocabulary: Any) -> None:
+    """Raise ``ValueError`` unless the words of a task come from one place."""
+    if (texts is None) == (vocabulary is None):
+        name = type(owner).__name__
+        raise ValueError(f"{name} takes its words from texts=..., the training texts, or from vocabulary=...")
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,20 +21,18 @@ from dense_lstm_zoo.interfaces.inputs import texts_of
 from dense_lstm_zoo.interfaces.keras_task import (
     Origin,
     TextTask,
+    check_source,
     damaged,
     origin_of,
     place_of_division,
     plain,
     resolve_own,
-    serialized,
 )
 from dense_lstm_zoo.language import assembly
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vectors import read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
-from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.models.compiling import uncompiled
 from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.answers import Continuation, Score
 
@@ -176,8 +174,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         check_tensorflow("Keras tasks")
         checks.integer("num_steps", num_steps)
         arguments = resolve_own(self._task, model, arguments, recipe)
-        if (texts is None) == (vocabulary is None):
-            raise ValueError("LanguageModel takes its words from texts=..., the training text, or from vocabulary=...")
+        check_source(self, texts, vocabulary)
         if vocabulary is None:
             words = LanguageVocabulary.from_text(_lines(texts), max_words, min_count).words
             vocabulary = LanguageVocabulary(words, direction)
@@ -185,13 +182,9 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         if vectors is not None:
             matrix = read_vectors(vectors, vocabulary, 1).matrix
             arguments |= {"embedding_matrix": matrix, "embedding_dim": matrix.shape[1]}
-        with uncompiled() as defaults:
-            network = registry.build(model, **arguments)
-        self._enclose(network, name)
         origin = Origin(model, plain(arguments), [])
         origin.training["num_steps"] = num_steps
-        preprocessor = self._preprocessor_of(vocabulary, origin)
-        self._settle(origin, preprocessor, serialized(defaults), compile=compile)
+        self._build(origin, arguments, self._preprocessor_of(vocabulary, origin), compile=compile, name=name)
 
     @property
     def num_steps(self) -> int:

@@ -22,11 +22,9 @@ from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.interfaces.inputs import texts_of
-from dense_lstm_zoo.interfaces.keras_task import Origin, place_of_division, plain, resolve_own, serialized
+from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
-from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.models.compiling import uncompiled
 
 _MOST_FREQUENT = 50_000
 
@@ -128,10 +126,7 @@ class TextClassifier(LabelledTask, keras.Model):
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
         arguments = resolve_own(self._task, model, arguments, recipe)
-        if (texts is None) == (vocabulary is None):
-            raise ValueError(
-                "TextClassifier takes its words from texts=..., the training texts, or from vocabulary=..."
-            )
+        check_source(self, texts, vocabulary)
         matrix, reads_chars = None, bool(arguments.get("char_filters"))
         if vocabulary is None:
             options: dict[str, Any] = {"max_tokens": max_tokens, "vectors": vectors, "vector_words": vector_words}
@@ -141,11 +136,8 @@ class TextClassifier(LabelledTask, keras.Model):
             vocabulary, matrix = vocabulary_of(texts, chars=reads_chars, oov=oov, **options)
         vocabulary = dataclasses.replace(vocabulary, chars=vocabulary.chars if reads_chars else "")
         arguments |= model_arguments(vocabulary, names, matrix)
-        with uncompiled() as defaults:
-            network = registry.build(model, **arguments)
-        preprocessor = TextPreprocessor.of(vocabulary, names)
-        self._enclose(network, name)
-        self._settle(Origin(model, plain(arguments), list(names)), preprocessor, serialized(defaults), compile=compile)
+        origin = Origin(model, plain(arguments), list(names))
+        self._build(origin, arguments, self._preprocessor_of(vocabulary, origin), compile=compile, name=name)
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         super().__init__(network.input, network.output, **({} if name is None else {"name": name}))

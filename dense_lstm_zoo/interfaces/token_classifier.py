@@ -20,12 +20,11 @@ from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batche
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
 from dense_lstm_zoo.interfaces.inputs import tagged_split, texts_of, token_lists
-from dense_lstm_zoo.interfaces.keras_task import Origin, place_of_division, plain, resolve_own, serialized
+from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.preprocessors import TokenPreprocessor
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.models.compiling import uncompiled
 from dense_lstm_zoo.tagging.assembly import CRFTagger, TaggerNetwork
 from dense_lstm_zoo.tagging.batches import TaggedExamples, encode
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
@@ -148,8 +147,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
         arguments = resolve_own(self._task, model, arguments, recipe)
-        if (texts is None) == (vocabulary is None):
-            raise ValueError("TokenClassifier takes its words from texts=..., the training texts, or vocabulary=...")
+        check_source(self, texts, vocabulary)
         settings = {"case": arguments["case"], "whole_words": bool(arguments["char_filters"])}
         if vocabulary is None:
             sentences = self._sentences(texts, None)
@@ -161,11 +159,9 @@ class TokenClassifier(LabelledTask, CRFTagger):
                 arguments |= {"embedding_matrix": built.matrix, "embedding_dim": built.matrix.shape[1]}
         arguments |= {"vocab_size": vocabulary.size, "num_chars": vocabulary.num_chars, "num_tags": len(names)}
         arguments["num_frozen_words"] = vocabulary.num_frozen_words
-        with uncompiled() as defaults:
-            network = registry.build(model, **arguments)
-        preprocessor = TokenPreprocessor.of(dataclasses.replace(vocabulary, **settings), names)
-        self._enclose(network, name)
-        self._settle(Origin(model, plain(arguments), list(names)), preprocessor, serialized(defaults), compile=compile)
+        origin = Origin(model, plain(arguments), list(names))
+        preprocessor = self._preprocessor_of(dataclasses.replace(vocabulary, **settings), origin)
+        self._build(origin, arguments, preprocessor, compile=compile, name=name)
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         options = {} if name is None else {"name": name}
