@@ -85,6 +85,16 @@ def test_presets_and_bundles_have_the_same_answers(trained, tmp_path):
     assert trained.to_bundle().history["val_perplexity"].notna().all()
 
 
+def test_a_model_that_is_trained_further_says_what_it_was_trained_on_before():
+    bundle = new_model().to_bundle()
+    bundle.config["training"]["dataset"] = "ptb"
+    model = bundle.as_keras()
+    assert model.to_bundle().config["training"]["dataset"] == "ptb"
+    model.fit(LINES, batch_size=5, verbose=0)
+    training = model.to_bundle().config["training"]
+    assert (training["dataset"], training["init_from"]["dataset"], training["num_steps"]) == ("texts", "ptb", 7)
+
+
 def test_a_backward_model_reads_from_the_end_and_a_sampled_softmax_knows_its_words():
     model = new_model(direction="backward", sampled_softmax=3, max_words=6)
     assert len(model.preprocessor.vocabulary) == 6

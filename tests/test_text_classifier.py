@@ -41,6 +41,13 @@ def in_batches(*columns, size=20):
     return tf.data.Dataset.from_tensor_slices(columns if len(columns) > 1 else columns[0]).batch(size)
 
 
+class Batches(keras.callbacks.Callback):
+    number = 0
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.number += 1
+
+
 class Steps(keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self.steps = self.params["steps"]
@@ -92,6 +99,7 @@ def test_the_last_texts_are_held_out_and_scored_as_evaluate_does():
     )
 
 
+@pytest.mark.slow
 def test_names_and_integers_are_the_same_labels_and_weights_of_classes():
     histories = []
     for labels, weights in ((LABELS, {"pos": 3.0}), (np.array(PLACES), {1: 3.0}), (pd.Series(LABELS), {"pos": 3.0})):
@@ -114,6 +122,9 @@ def test_all_forms_of_texts_have_the_same_probabilities_in_their_order(trained):
     for texts in forms:
         np.testing.assert_allclose(trained.predict(texts, verbose=0), expected, atol=1e-6)
     np.testing.assert_allclose(trained.predict(TEXTS, batch_size=7, verbose=0), expected, atol=1e-6)
+    batches = Batches()
+    np.testing.assert_allclose(trained.predict(TEXTS, callbacks=[batches], verbose=0), expected, atol=1e-6)
+    assert batches.number > 0
     np.testing.assert_allclose(trained.predict_on_batch(TEXTS[:5]), expected[:5], atol=1e-6)
     np.testing.assert_allclose(keras.ops.softmax(trained(TEXTS[:5])), expected[:5], atol=1e-6)
     assert trained.predict([], verbose=0).shape == (0, 3)
@@ -132,6 +143,7 @@ def test_all_forms_of_texts_have_the_same_scores(trained):
     assert trained.test_on_batch(TEXTS, LABELS, return_dict=True)["accuracy"] == pytest.approx(scores["accuracy"])
 
 
+@pytest.mark.slow
 def test_a_dataset_of_strings_is_fitted_as_it_is_batched():
     model, same = new_model(), new_model()
     history = model.fit(in_batches(TEXTS, LABELS, WEIGHTS), verbose=0).history
@@ -205,6 +217,7 @@ def test_xla_compiles_the_step_of_the_kernel_that_it_can_compile():
     np.testing.assert_allclose(model.history.history["loss"], same.history.history["loss"], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_characters_are_read_by_models_that_have_filters_for_them():
     model = new_model(char_filters=2, char_dim=2, max_tokens=5)
     assert model.preprocessor.vocabulary.max_tokens == 5
@@ -303,6 +316,9 @@ BAD_DATA = {
     "validation": ((TEXTS, LABELS), {"validation_data": (["a"], ["nag"])}, "Did you mean 'neg'"),
     "a dataset": ((in_batches(["a"], ["nag"]),), {}, "Unknown label nag. Accepted: neg, pos, so-so."),
     "a dataset's integers": ((in_batches(["a"], [7]),), {}, "Unknown label 7. Accepted: integers from 0 to 2"),
+    "single texts": ((tf.data.Dataset.from_tensor_slices((["a"], [1])),), {}, "as from batch(32); it holds shape ()"),
+    "a split of a dataset": ((in_batches(["a"], [1]),), {"validation_split": 0.5}, "validation_split"),
+    "labels of a dataset": ((in_batches(["a"], [1]), ["pos"]), {}, "`y` should not be passed"),
     "a dataset's floats": ((in_batches(["a"], [7.5]),), {}, "received float"),
 }
 
@@ -329,6 +345,8 @@ DAMAGE = {
     "an argument": (("arguments", "units"), {"class_name": "Lambda"}, "argument 'units' must be a plain value"),
     "a temperature": (("temperature",), -1.0, "temperature must be"),
     "training": (("training",), [], "'training' must be a dict"),
+    "word vectors": (("arguments", "embedding_matrix"), "x.npy", "word vectors are weights"),
+    "a kernel": (("arguments", "kernel"), "os", "Unknown value of kernel"),
     "another": (("module",), "os", "unexpected keyword argument"),
 }
 

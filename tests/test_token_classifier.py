@@ -122,6 +122,7 @@ def test_saving_keeps_answers_and_the_state_of_the_optimiser(trained, tmp_path):
     assert zoo.TokenClassifier.from_config(config).get_config() == trained.get_config()
 
 
+@pytest.mark.slow
 def test_presets_and_bundles_have_the_same_answers(trained, tmp_path):
     folder = trained.save_to_preset(tmp_path / "preset")
     expected = trained.predict(RAW)

@@ -8,7 +8,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +16,14 @@ from typing import Any, ClassVar, Self
 
 import keras
 import pandas as pd
+import tensorflow as tf
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
+from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
@@ -135,8 +138,26 @@ class TextTask(_MixedIn):
         return hasattr(x, "element_spec")
 
     def _mapped(self, dataset: Any) -> Any:
-        """Return a dataset of raw text as one of ids."""
+        """Return a dataset of raw text as one of ids.
+
+        Raises:
+            ValueError: A dataset of single texts, or of rows of them.
+        """
+        spec = dataset.element_spec
+        spec = spec[0] if isinstance(spec, tuple) else spec
+        if not isinstance(spec, tf.RaggedTensorSpec) and spec.shape.rank not in (1, None):
+            shape = tuple(spec.shape)
+            raise ValueError(
+                f"A dataset must hold batches of texts (texts,), as from batch(32); it holds shape {shape}."
+            )
         return dataset.map(self.preprocessor)
+
+    def _answers_of(self, signature: Any) -> Callable[[Any], Any]:
+        """Return ``predict_step`` as one graph for any batch and length: ``predict`` makes a dataset for each call."""
+        if not hasattr(self._untracked, "answers_of"):
+            self._untracked.answers_of = graph(lambda ids: self.predict_step((ids,)), [signature])
+        run: Callable[[Any], Any] = self._untracked.answers_of
+        return run
 
     def fit(
         self,
@@ -186,9 +207,8 @@ class TextTask(_MixedIn):
             if validation_split and validation_data is None:
                 data, held_out = data.divided(validation_split)
             x = data.training(batch_size, random.randrange(1 << 31), initial_epoch, shuffle)
-        elif self._texts_are_in(x):
-            x = self._mapped(x)
         else:
+            x = self._mapped(x) if self._texts_are_in(x) else x
             options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
             options |= {"validation_split": validation_split}
         if hasattr(x, "element_spec"):
@@ -221,9 +241,10 @@ class TextTask(_MixedIn):
         self, x: Any = None, y: Any = None, batch_size: int | None = None, *, sample_weight: Any = None, **options: Any
     ) -> Any:
         """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments."""
-        if self._texts_are_in(x):
-            x = self._mapped(x) if self._is_streamed(x) else self._read(x, y, sample_weight).evaluation(batch_size)
+        if self._texts_are_in(x) and not self._is_streamed(x):
+            x = self._read(x, y, sample_weight).evaluation(batch_size)
         else:
+            x = self._mapped(x) if self._texts_are_in(x) else x
             options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
         with clear_errors():
             return super().evaluate(x, **options)
@@ -279,8 +300,10 @@ class TextTask(_MixedIn):
         name, settings = config.pop("name", None), config.pop("preprocessor", None)
         origin = _checked_origin(cls, config)
         preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
+        with damaged(cls):
+            arguments = {**origin.arguments, "kernel": kernels.check_saved(origin.arguments["kernel"])}
         with uncompiled() as defaults:
-            network = registry.build(origin.model, **origin.arguments)
+            network = registry.build(origin.model, **arguments)
         return cls._around(network, origin, preprocessor, serialized(defaults), name)
 
     @classmethod
@@ -373,6 +396,8 @@ def _checked_origin(cls: type[TextTask], config: dict[str, Any]) -> Origin:
                 raise ValueError(f"{name!r} must be a {kind.__name__}")
         if registry.entry(origin.model).task != cls._task:
             raise ValueError(f"{origin.model} is for {registry.entry(origin.model).task}")
+        if "embedding_matrix" in origin.arguments:
+            raise ValueError("word vectors are weights, and not an argument")
         for name, value in origin.arguments.items():
             values = value if isinstance(value, list) else [value]
             if len(values) > _LARGEST_LIST or not all(isinstance(item, str | int | float | None) for item in values):
@@ -445,7 +470,7 @@ def trained_further(origin: Origin, head: str) -> dict[str, Any]:
     return {
         "dataset": _DATASET,
         "init_from": source,
-        **{x: training[x] for x in ("vectors", "context") if x in training},
+        **{x: training[x] for x in ("vectors", "context", "num_steps") if x in training},
     }
 
 

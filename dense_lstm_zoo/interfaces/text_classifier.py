@@ -14,13 +14,14 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches
+from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches, predict_rows
 from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
 from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
 from dense_lstm_zoo.classification.network import ClassifierNetwork
 from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
+from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import texts_of
 from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
@@ -150,30 +151,33 @@ class TextClassifier(LabelledTask, keras.Model):
         """The encoder: ids to the vector that the softmax reads (batch, width). It shares the weights."""
         return keras.Model(self.input, self.get_layer("logits").input)
 
-    def predict(self, x: Any, batch_size: int | None = None, **options: Any) -> np.ndarray:
+    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **options: Any) -> np.ndarray:
         """Return probabilities (texts, classes) of raw texts or ids, in their order.
 
         Args:
             x: As for ``fit``.
             batch_size: Texts per batch. By default as many as predictions are fastest with.
-            **options: More arguments of ``keras.Model.predict``.
+            verbose: As in Keras. Of texts in memory, progress is shown only if it is asked for by 1 or 2.
+            **options: More arguments of ``keras.Model.predict``, such as callbacks.
 
         Raises:
             TypeError: Texts that are not strings.
         """
-        if not self._texts_are_in(x):
-            return super().predict(x, batch_size=batch_size, **options)
-        if hasattr(x, "element_spec"):
-            return super().predict(self._mapped(x), **options)
+        if not self._texts_are_in(x) or self._is_streamed(x):
+            x = self._mapped(x) if self._texts_are_in(x) else x
+            with clear_errors():
+                return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
         rows = self.preprocessor.text_to_ids.encode(texts_of(x))
         if not rows:
             return np.empty((0, len(self.label_names)), np.float32)
+        if batch_size is None and verbose in ("auto", 0) and not any(options.values()):
+            return predict_rows(self._answers_of(self.preprocessor.text_to_ids.signature), rows)
         examples = Examples(rows)
         plan = plan_predictions(examples.lengths)
         if batch_size is not None:
             plan = plan_batches(examples.lengths, checks.integer("batch_size", batch_size))
         dataset = generated(lambda: map(examples.collate, plan), examples.signature, len(plan)).prefetch(4)
-        outputs = super().predict(dataset, **options)
+        outputs = super().predict(dataset, verbose=verbose, **options)
         probabilities = np.empty_like(outputs)
         probabilities[np.concatenate(plan)] = outputs
         return probabilities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +17,6 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.classification.fit_inputs import weights_of
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches, plan_predictions, predict_by_token
-from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
 from dense_lstm_zoo.interfaces.inputs import tagged_split, texts_of, token_lists
 from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
@@ -194,10 +193,10 @@ class TokenClassifier(LabelledTask, CRFTagger):
         """
         if not self._texts_are_in(x):
             return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
-        shares: list[np.ndarray] = []
+        shares, run = [], self._answers_of(self.preprocessor.tokens_to_ids.signature)
         for sentences in self._batches_of_sentences(x):
             if sentences:
-                shares += predict_by_token(self._shares_of, encode(self.preprocessor.tokens_to_ids, sentences))
+                shares += predict_by_token(run, encode(self.preprocessor.tokens_to_ids, sentences))
         return shares
 
     def tag(self, x: Any) -> list[list[str]]:
@@ -213,19 +212,6 @@ class TokenClassifier(LabelledTask, CRFTagger):
             part = batch[0] if isinstance(batch, tuple) else batch
             tokens = part if isinstance(part, tf.RaggedTensor) else self.preprocessor.split(part)
             yield [[token.decode() for token in row] for row in tokens.to_list()]
-
-    @property
-    def _shares_of(self) -> Callable[[Any], tf.Tensor]:
-        """The probabilities of all tags as one graph for any batch and length."""
-        if not hasattr(self._untracked, "shares_of"):
-            core, crf = self.core, self.crf
-
-            def shares(ids: dict[str, Any]) -> tf.Tensor:
-                return probabilities(core(ids, training=False), crf, ids)
-
-            self._untracked.shares_of = graph(shares, [self.preprocessor.tokens_to_ids.signature])
-        run: Callable[[Any], tf.Tensor] = self._untracked.shares_of
-        return run
 
     def predict_step(self, data: Any) -> Any:
         """Return the probabilities of a batch of ids. ``predict`` calls it."""
