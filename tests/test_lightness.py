@@ -22,6 +22,14 @@ def fail(**options):
 COMMANDS["train"].run = fail
 assert main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x"]) == 1
 """
+TEACHING = """
+import tempfile, dense_lstm_zoo as zoo
+def teacher(texts):
+    return [[0.5, 0.5]] * len(texts)
+with tempfile.TemporaryDirectory() as folder:
+    options = {"dataset": "demo", "augment": 1, "progress": False}
+    zoo.teach(teacher, ["A film that nobody has seen."], output=f"{folder}/soft.csv", **options)
+"""
 # A program, and the libraries that it must not load.
 PROGRAMS = {
     "lists and descriptions": (LISTING, "tensorflow keras pandas numpy keras_tuner sklearn"),
@@ -34,6 +42,7 @@ PROGRAMS = {
     "tagging corpora": ("from dense_lstm_zoo.tagging import corpora, demo", "keras"),
     "benchmarks": ("import benchmarks.speed.__main__, benchmarks.tables", "tensorflow"),
     "estimators": ("from dense_lstm_zoo.sklearn import TextClassifier\nTextClassifier(units=3)", "tensorflow keras"),
+    "teaching by a function": (TEACHING, "tensorflow keras"),
     "the runtime's rules": ("import dense_lstm_zoo_runtime.rules", "onnxruntime numpy re2"),
 }
 

@@ -14,6 +14,7 @@ from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame
 from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
 
 
 @dataclass
@@ -122,10 +123,11 @@ def keys_of(texts: Iterable[str]) -> Iterator[int]:
         >>> len(set(keys_of(["A fine film !", "a fine  film", "A fine film"])))
         1
     """
-    from dense_lstm_zoo.data.tokens import token_stream
+    from dense_lstm_zoo_runtime.text import Tokenizer
 
-    for tokens in token_stream(texts):
-        yield text_hash(words_of(tokens))
+    tokenize = Tokenizer(VERSIONS[NEWEST])  # without TensorFlow, which a teacher's machine may lack
+    for text in texts:
+        yield text_hash(words_of(tokenize(text.lower())))
 
 
 def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str]], keys: set[int] | None = None) -> RawTexts:

@@ -186,7 +186,8 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
 
     task = next(task for task in tasks.every() if task.labels_texts)
     corpus: AnyCorpus = as_corpus(dataset, task.name)
-    task.job_class.check_corpus(corpus)
+    if not hasattr(corpus, "label_names"):  # said without TensorFlow, which the teacher's machine may lack
+        raise ValueError(f"teach needs a corpus with a label for each text; received {type(corpus).__name__}.")
     return corpus
 
 
