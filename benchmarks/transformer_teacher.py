@@ -128,22 +128,22 @@ def main(argv: list[str] | None = None) -> None:
     fine_tune(teacher, corpus.train, options.epochs, options.seed, options.output)
     scores = {f"{name}_accuracy": teacher.accuracy(getattr(corpus, name)) for name in ("dev", "test")}
     print(scores, flush=True)
-    about = {
-        "dataset": options.dataset,
-        "encoder": options.encoder.name,
-        "epochs": options.epochs,
-        "bfloat16": options.bfloat16,
-        **scores,
-    }
+    about = {"dataset": options.dataset, "encoder": options.encoder.name, "epochs": options.epochs, **scores}
+    about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
     about |= {"torch": torch.__version__, "seed": options.seed}
     (options.output / "scores.json").write_text(json.dumps(about, indent=2))
+
+    def answers(texts: list[str]) -> np.ndarray:
+        return teacher.probabilities(texts)
+
+    answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
     outputs: list[tuple[str, dict[str, Any]]] = [("train.parquet", {})]
     if options.raw:
         raw = raw_sentences.draw(options.raw, seed=1)
         outputs.append(("raw.parquet", {"texts": raw, "train_texts": True}))
     for name, texts in outputs:
         if not (options.output / name).exists():
-            zoo.teach(teacher.probabilities, output=options.output / name, dataset=corpus, **texts)
+            zoo.teach(answers, output=options.output / name, dataset=corpus, **texts)
 
 
 if __name__ == "__main__":
