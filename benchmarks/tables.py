@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, server_tables
+from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, server_tables, teaching
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -188,6 +188,7 @@ TABLES = {
     "cpu_seconds": cpu_seconds.table,
     "dynamic_interaction": dynamic_interaction,
     "few_labels": few_labels.table,
+    "teaching": teaching.table,
     "first_hour": first_hour.table,
     "frontier": frontier,
     "heat_maps": heat_maps,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,9 +22,10 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import raw_sentences
-from dense_lstm_zoo import checks, machine
+from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification.corpus import Corpus
 from tuning import protocols, result_files
+from tuning.table_cells import with_spread
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
 KEY = ["dataset", "teacher", "student", "way", "temperature", "hard_weight", "seed"]
@@ -92,6 +94,21 @@ def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, A
                 bundle = zoo.train(options.student, texts, Path(folder) / f"{way}{seed}", **settings)
                 accuracy, size = bundle.metrics["test_accuracy"], int(bundle.model.count_params())
                 yield row(options.student, way, seed, len(texts.train), accuracy, size, time.perf_counter() - began)
+
+
+def table() -> str:
+    """Return the table: a line for each student and way, with the mean over seeds."""
+    rows = result_files.read_rows(RESULTS)
+    groups = ["dataset", "teacher", "student", "way", "temperature", "hard_weight"]
+    cells = []
+    for (dataset, teacher, student, way, temperature, hard_weight), own in rows.groupby(groups, sort=False):
+        scores = own.accuracy.astype(float).tolist()
+        mean = with_spread(f"{statistics.fmean(scores):.2f}", f"{statistics.stdev(scores):.2f}" if scores[1:] else "")
+        loss = "" if way in ("labels", "the teacher") else f", T = {float(temperature):g}, a = {float(hard_weight):g}"
+        cells.append((dataset, teacher, student, way + loss, own.texts.iloc[0], mean, len(scores)))
+    header = ["corpus", "teacher", "model", "trained on", "texts", "test accuracy", "seeds"]
+    commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
+    return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
 
 
 @protocols.plain_errors()
