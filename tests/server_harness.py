@@ -19,6 +19,7 @@ from dense_lstm_zoo_runtime.serve.app import create_app
 from dense_lstm_zoo_runtime.serve.models import serve
 from dense_lstm_zoo_runtime.serve.protocol import HalfClosing
 from dense_lstm_zoo_runtime.serve.settings import Settings
+from dense_lstm_zoo_runtime.spans import SpanReader
 
 PATIENCE = 30  # seconds that a test waits for what must happen
 
@@ -72,6 +73,22 @@ class Tagger:
     def predict(self, texts: Sequence[Any]) -> list[TaggedSentence]:
         sentences = [text.split() if isinstance(text, str) else text for text in texts]
         return [TaggedSentence(tokens, ["X"] * len(tokens), [1.0] * len(tokens)) for tokens in sentences]
+
+
+class SpanTagger(Tagger):
+    """A tagger in which each word with a capital is a span. Neighbours are one. The label is that of ``labels``."""
+
+    labels = ("B-LOC", "I-LOC", "O")
+
+    def predict(self, texts: Sequence[Any]) -> list[TaggedSentence]:
+        reader = SpanReader(self.labels)
+        answers = []
+        for answer in super().predict(texts):
+            is_in = [token[0].isupper() for token in answer.tokens]
+            tags = [self.labels[(1 if i and is_in[i - 1] else 0) if x else 2] for i, x in enumerate(is_in)]
+            text = " ".join(answer.tokens)
+            answers.append(reader.answer(text, answer.tokens, tags, [0.75] * len(tags)))
+        return answers
 
 
 class LanguageModel:

@@ -11,7 +11,7 @@ import pytest
 
 from dense_lstm_zoo.display import notebook
 from dense_lstm_zoo.display.notebook import Answers
-from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Prediction, Score, Span, TaggedSentence
 from tests.bundle_harness import bundle
 
 EVIL = "<script>alert('x')</script> & \"q\" \x1b[31m"
@@ -61,6 +61,26 @@ def test_answers_are_a_table_in_which_every_text_is_only_text(answer, header, ce
         assert page.text[: len(header)] == header
     for cell in ("<script>alert('x')</script> & \"q\" \\x1b[31m", *cells):
         assert page.text.count(cell) == 2
+
+
+def test_a_sentence_with_spans_shows_them_marked_with_label_and_confidence():
+    spans = [Span("<i>", EVIL, 3, 9, 0.5, 1, 3), Span("", "B", 10, 11, 0.25, 4, 5)]
+    sentence = TaggedSentence(["in", "a", "b", "&", "B", "."], ["T"] * 6, [1.0] * 6, "", spans)
+    page = page_of(Answers([sentence]))
+    assert page.text == [
+        "tokens with their spans",
+        "in ",
+        "<script>alert('x')</script> & \"q\" \\x1b[31m ",
+        "<i> 0.5000",
+        " & ",
+        "B ",
+        "0.2500",
+        " .",
+    ]
+    assert "overflow-wrap:anywhere" in Answers([sentence])._repr_html_()
+    assert page_of(Answers([TaggedSentence([], [], [], "", [])])).text == ["tokens with their spans"]
+    other = TaggedSentence(["a"], ["T"], [1.0])
+    assert page_of(Answers([other, sentence])).text[:3] == ["tokens with their tags", "a", "T"]
 
 
 def test_answers_are_a_list_and_long_ones_are_cut():

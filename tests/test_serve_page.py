@@ -7,8 +7,8 @@ import re
 import pytest
 
 from dense_lstm_zoo_runtime.serve import page
-from tests import browser_harness
-from tests.server_harness import Classifier, LanguageModel, Tagger, eventually, running
+from tests import browser_harness, page_harness
+from tests.server_harness import Classifier, LanguageModel, SpanTagger, Tagger, eventually, running
 
 HTML = page._FILE.read_text(encoding="utf-8")
 SCRIPT = HTML.partition("<script>")[2].partition("</script>")[0]
@@ -16,9 +16,13 @@ STYLE = HTML.partition("<style>")[2].partition("</style>")[0]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
+class OddSpans(SpanTagger):
+    labels = (f"B-{HOSTILE}", f"I-{HOSTILE}", "O")
+
+
 @pytest.fixture(scope="module")
 def server():
-    with running(Classifier(), Tagger(), LanguageModel(), max_texts=5) as one:
+    with running(Classifier(), Tagger(), LanguageModel(), OddSpans(), max_texts=5) as one:
         yield one
 
 
@@ -60,9 +64,10 @@ def test_the_page_reads_what_the_server_answers(server):
         "model": server.ask("/v1/models").json["models"][0],
         "prediction": server.ask("/v1/models/m0:predict", text).json["predictions"][0],
         "explanation": server.ask("/v1/models/m0:explain", text).json["explanations"][0],
-        "sentence": server.ask("/v1/models/m1:predict", text).json["predictions"][0],
+        "sentence": server.ask("/v1/models/m3:predict", text).json["predictions"][0],
         "score": server.ask("/v1/models/m2:predict", text).json["predictions"][0],
     }
+    answers["span"] = answers["sentence"]["spans"][0]
     for name, answer in answers.items():
         fields = set(re.findall(rf"\b{name}\.(\w+)", SCRIPT))
         assert fields
@@ -73,6 +78,52 @@ def test_the_page_reads_what_the_server_answers(server):
     assert {model["task"] for model in server.ask("/v1/models").json["models"]} <= set(
         re.findall(r"(\w+): show", SCRIPT.partition("const SHOW")[2])
     )
+
+
+@pytest.mark.skipif(not page_harness.is_installed(), reason="needs Node")
+def test_the_page_marks_spans_with_their_label_and_confidence(server):
+    def shown(number, text):
+        return page_harness.answer_of(SCRIPT, server.port, number, text)
+
+    text = "to New York 😀 and <B>Rome go"
+    tags = [
+        "div",
+        "tokens",
+        [["span", "token", [["span", "tag", ["X"]], ["span", "word", [word]]]] for word in text.split()],
+    ]
+    assert shown(1, text) == [["h2", "", ["Tags"]], tags]  # tags in no scheme
+    text = text.replace("<B>", "")
+    heading, line, *rest = shown(3, text)
+    marks = [["mark", "span", [words, " ", ["span", "sure", [f"{HOSTILE} {sure} %"]]]]
+             for words, sure in (("New York", "56.3"), ("Rome", "75.0"))]  # fmt: skip
+    assert heading == ["h2", "", ["Spans"]]
+    assert line == ["p", "words", ["to", " ", marks[0], " ", "😀 and", " ", marks[1], " ", "go"]]
+    assert rest[0] == ["h2", "", ["Tags"]]
+    assert [token[2][1][2][0] for token in rest[1][2]] == text.split()
+    assert shown(3, "none")[:2] == [["h2", "", ["Spans"]], ["p", "quiet", ["The model marks no span."]]]
+    assert ["p", "quiet", ["There is no word to tag."]] in shown(3, " ")
+
+
+def test_words_of_spans_are_readable_in_light_and_dark():
+    def numbers(name, scheme):
+        value = re.findall(rf"--{name}: (#\w+|[\d ]+);", STYLE)[scheme]
+        return [int(x * 2, 16) / 255 for x in value[1:]] if len(value) == 4 else colour(value)
+
+    def colour(value):
+        whole = re.findall(r"[0-9a-f]{2}", value[1:]) if value[0] == "#" else value.split()
+        return [int(x, 16 if value[0] == "#" else 10) / 255 for x in whole]
+
+    def light(rgb):
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in rgb]
+        return sum(weight * x for weight, x in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    share = float(re.search(r"\.span {[^}]*color: var\(--ink\); background: rgb\(var\(--for\) / (\.\d+)\)", STYLE)[1])
+    assert re.search(r"\.words {[^}]*overflow-wrap: anywhere", STYLE)  # no word is wider than a phone
+    for scheme in (0, 1):
+        paper, ink, tint = (numbers(name, scheme) for name in ("paper", "ink", "for"))
+        ground = light([share * a + (1 - share) * b for a, b in zip(tint, paper, strict=True)])
+        high, low = sorted((ground, light(ink)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) > 7  # WCAG's level AAA
 
 
 def test_an_explanation_is_of_one_text_by_a_classifier(server):
@@ -133,7 +184,7 @@ def test_a_browser_shows_labels_words_and_tags_wide_and_narrow(tmp_path):
     text = f"good zzz BAD {HOSTILE} {'long' * 60} "
     fits = "return document.documentElement.scrollWidth <= innerWidth"
     ready = "return !document.getElementById('send').disabled"
-    with running(Odd(), Tagger(), LanguageModel()) as server, browser_harness.browser(tmp_path) as browser:
+    with running(Odd(), Tagger(), LanguageModel(), OddSpans()) as server, browser_harness.browser(tmp_path) as browser:
         papers = set()
         for width, scheme in ((1200, "light"), (360, "dark")):
             browser.show(f"http://127.0.0.1:{server.port}/", width=width, scheme=scheme)
@@ -153,7 +204,7 @@ def test_a_browser_shows_labels_words_and_tags_wide_and_narrow(tmp_path):
             assert browser.run("return document.images.length") == 0
             assert browser.run(fits)
             assert browser.console() == []
-            for number, selector in ((1, ".token"), (2, "#answer .best")):
+            for number, selector in ((3, ".words .span"), (1, ".token"), (2, "#answer .best")):
                 browser.run(
                     "const model = document.getElementById('model'); model.selectedIndex = arguments[0];"
                     "model.dispatchEvent(new Event('change'))",
@@ -162,6 +213,9 @@ def test_a_browser_shows_labels_words_and_tags_wide_and_narrow(tmp_path):
                 browser.click("#send")
                 browser.wait(f"return document.querySelector('{selector}')")
                 assert browser.run(fits)
+                if selector == ".words .span":
+                    marks = browser.run("return [...document.querySelectorAll('mark')].map(x => x.innerText)")
+                    assert marks == [f"BAD {HOSTILE} 75.0 %"]
                 if selector == ".token":
                     tags = browser.run("return [...document.querySelectorAll('.token')].map(x => x.innerText)")
                     assert tags == [f"X\n{word}" for word in text.split()]

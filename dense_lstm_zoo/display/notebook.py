@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dense_lstm_zoo.display import one_line
-from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Prediction, Score, Span, TaggedSentence
 
 _ROWS = 100  # of a table
 _LETTERS = 300  # of a text
@@ -20,6 +20,7 @@ _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
 _WORD = "display:inline-block;text-align:center;margin:1px;padding:1px 4px;border-radius:3px"
 # Half transparent, so that words stay readable on light and on dark pages.
 _FOR, _AGAINST, _SHARE = "0,140,60", "210,60,30", "40,110,220"
+_MARK = f"padding:1px 4px;border-radius:3px;background:rgba({_SHARE},0.30)"
 
 T = TypeVar("T")
 
@@ -41,7 +42,8 @@ def _columns(answers: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
         cells = [[_text(answer.text), _text(answer.label), f"{answer.probability:.4f}"] for answer in answers]
         return ["text", "label", "probability"], cells
     if all(isinstance(answer, TaggedSentence) for answer in answers):
-        return ["tokens with their tags"], [[_tagged(answer)] for answer in answers]
+        kinds = "tags" if any(answer.span_list is None for answer in answers) else "spans"
+        return [f"tokens with their {kinds}"], [[_tagged(answer)] for answer in answers]
     if all(isinstance(answer, Score) for answer in answers):
         numbers = ["log probability", "perplexity", "tokens", "unknown words"]
         cells = [
@@ -59,8 +61,22 @@ def _columns(answers: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _tagged(sentence: TaggedSentence) -> str:
+    if sentence.span_list is not None:
+        return _marked(sentence.tokens, sentence.span_list)
     pairs = zip(sentence.tokens, sentence.tags, strict=True)
     return " ".join(_word(token, tag) for token, tag in pairs)
+
+
+def _marked(tokens: Sequence[str], spans: Iterable[Span]) -> str:
+    """Return tokens in which spans are shaded, each with its label and confidence behind it."""
+    parts, end = list[str](), 0
+    for span in spans:
+        note = f"{span.label} {span.confidence:.4f}".strip()
+        parts += map(_text, tokens[end : span.first_token])
+        parts.append(f'<span style="{_MARK}">{_text(span.text)} <small><strong>{_text(note)}</strong></small></span>')
+        end = span.end_token
+    parts += map(_text, tokens[end:])
+    return f'<div style="overflow-wrap:anywhere">{" ".join(parts)}</div>'
 
 
 def bundle_card(bundle: Any) -> str:
