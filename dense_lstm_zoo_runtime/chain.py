@@ -1,4 +1,4 @@
-"""A conditional random field at prediction: the exact probability of a span, summed over all sequences that have it."""
+"""A conditional random field at prediction: exact probabilities of tags and spans, summed over all their sequences."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import numpy as np
 from dense_lstm_zoo_runtime.schemes import Scheme, SpanRow, ends_between, starts_between
 
 
-class Chain:
-    """A linear-chain CRF whose tags mark spans, in NumPy and float64.
+class Field:
+    """A linear-chain CRF in NumPy and float64.
 
     The score of a tag sequence y is start[y_1] + sum_t potentials[t, y_t] + sum_t transitions[y_{t-1}, y_t] + end[y_n],
-    and its probability is proportional to exp(score). A span's probability is the sum over all sequences whose tags
-    stand for it: with its label, its first and its last token (constrained forward-backward).
+    and its probability is proportional to exp(score).
 
     Args:
-        labels: The tags, K of them.
-        scheme: Their scheme.
+        count: The number of tags K.
         transitions: (K, K), from row to column.
         start: (K,).
         end: (K,).
@@ -26,25 +24,77 @@ class Chain:
     Raises:
         ValueError: Weights of another shape, or that are not finite.
 
-    Reference: Culotta & McCallum 2004, Confidence estimation for information extraction.
+    Example:
+        >>> Field(2, np.zeros((2, 2)), np.zeros(2), np.zeros(2)).marginals(np.log([[1.0, 3.0]])).round(4).tolist()
+        [[0.25, 0.75]]
     """
 
-    def __init__(
-        self, labels: Sequence[str], scheme: Scheme, transitions: np.ndarray, start: np.ndarray, end: np.ndarray
-    ) -> None:
-        count = len(labels)
+    def __init__(self, count: int, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
         shapes = {"transitions": (count, count), "start": (count,), "end": (count,)}
         weights = {"transitions": transitions, "start": start, "end": end}
         for name, shape in shapes.items():
             if np.shape(weights[name]) != shape or not np.isfinite(weights[name]).all():
                 raise ValueError(f"the CRF's {name} must be finite numbers {shape}; received {np.shape(weights[name])}")
         self._transitions, self._start, self._end = (np.asarray(weights[name], np.float64) for name in shapes)
+        self._backward_transitions = np.ascontiguousarray(self._transitions.T)
+
+    def marginals(self, potentials: np.ndarray) -> np.ndarray:
+        """Return the probability of every tag at every token, (tokens, K): the sum over all sequences that have it.
+
+        Args:
+            potentials: (tokens, K), the network's scores of tags.
+        """
+        scores = np.asarray(potentials, np.float64)
+        if not len(scores):
+            return np.empty_like(scores)
+        sums = self._forward(scores) + self._backward(scores)
+        return np.exp(sums - np.logaddexp.reduce(sums, axis=1, keepdims=True))
+
+    def _forward(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log of the sum over the beginnings of all sequences, up to each tag: (tokens, K)."""
+        alphas = np.empty_like(scores)
+        alphas[0] = self._start + scores[0]
+        for t in range(1, len(scores)):
+            alphas[t] = np.logaddexp.reduce(alphas[t - 1][:, None] + self._transitions, axis=0) + scores[t]
+        return alphas
+
+    def _backward(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log of the sum over what may follow each tag: (tokens, K)."""
+        betas = np.empty_like(scores)
+        betas[-1] = self._end
+        for t in range(len(scores) - 2, -1, -1):
+            betas[t] = np.logaddexp.reduce(self._backward_transitions + (scores[t + 1] + betas[t + 1])[:, None], axis=0)
+        return betas
+
+
+class Chain(Field):
+    """A CRF whose tags mark spans.
+
+    A span's probability is the sum over all sequences whose tags stand for it: with its label, its first and its last
+    token (constrained forward-backward).
+
+    Args:
+        labels: The tags, K of them.
+        scheme: Their scheme.
+        transitions: As for ``Field``.
+        start: As for ``Field``.
+        end: As for ``Field``.
+
+    Raises:
+        ValueError: As for ``Field``.
+
+    Reference: Culotta & McCallum 2004, Confidence estimation for information extraction.
+    """
+
+    def __init__(
+        self, labels: Sequence[str], scheme: Scheme, transitions: np.ndarray, start: np.ndarray, end: np.ndarray
+    ) -> None:
+        super().__init__(len(labels), transitions, start, end)
         parts = [scheme.part(label) for label in labels]
         starts, ends = (
             np.array([[rule(before, after) for after in parts] for before in parts])
             for rule in (starts_between, ends_between)
         )
-        self._backward_transitions = np.ascontiguousarray(self._transitions.T)
         into = np.where(starts, self._transitions, -np.inf)  # to a span's first token
         within = np.where(~ends, self._transitions, -np.inf)
         after = np.where(ends, self._transitions, -np.inf)  # from a span's last token
@@ -66,22 +116,6 @@ class Chain:
         alphas, betas = self._forward(scores), self._backward(scores)
         total = np.logaddexp.reduce(alphas[-1] + self._end)
         return [float(np.exp(min(self._log_sum(scores, alphas, betas, span) - total, 0.0))) for span in spans]
-
-    def _forward(self, scores: np.ndarray) -> np.ndarray:
-        """Return the log of the sum over the beginnings of all sequences, up to each tag: (tokens, K)."""
-        alphas = np.empty_like(scores)
-        alphas[0] = self._start + scores[0]
-        for t in range(1, len(scores)):
-            alphas[t] = np.logaddexp.reduce(alphas[t - 1][:, None] + self._transitions, axis=0) + scores[t]
-        return alphas
-
-    def _backward(self, scores: np.ndarray) -> np.ndarray:
-        """Return the log of the sum over what may follow each tag: (tokens, K)."""
-        betas = np.empty_like(scores)
-        betas[-1] = self._end
-        for t in range(len(scores) - 2, -1, -1):
-            betas[t] = np.logaddexp.reduce(self._backward_transitions + (scores[t + 1] + betas[t + 1])[:, None], axis=0)
-        return betas
 
     def _log_sum(self, scores: np.ndarray, alphas: np.ndarray, betas: np.ndarray, span: SpanRow) -> float:
         """Return the log of the sum over the sequences with a span."""

@@ -100,6 +100,23 @@ class Predictor:
         answers: Iterator[np.ndarray] = self._of("classification", "embed").embed_stream(texts)
         return answers
 
+    def probabilities(self, sentences: Iterable[str | Sequence[str]]) -> list[np.ndarray]:
+        """Return the probability of every tag at every token: for each sentence float32 (tokens, tags).
+
+        The tags are in the order of ``labels``. With a conditional random field, a tag's probability is its marginal:
+        the sum over all sequences of tags that have it there. A classifier's answers hold theirs already.
+
+        Args:
+            sentences: As for ``predict``.
+
+        Raises:
+            ExportError: An export of an older version, which does not hold what they are computed from.
+            TypeError: As for ``predict``.
+            ValueError: The model is not a tagger.
+        """
+        rows: list[np.ndarray] = self._of("tagging", "probabilities").probabilities(sentences)
+        return rows
+
     def explain(self, text: str) -> Explanation:
         """Return what each word of a text contributes to its label: the text is read again without the word.
 

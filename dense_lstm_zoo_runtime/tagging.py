@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import TaggedSentence
+from dense_lstm_zoo_runtime.chain import Field
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
@@ -33,16 +36,20 @@ class Tagger:
         sizes["case_ids"] = 5 if text.get("case") == "four_way" else 3
         outputs: dict[str, tuple[int | None, ...]] = {"tags": (1, 1), "probabilities": (1, 1)}
         self._graph = BatchedGraph(export, outputs, sizes, threads)
-        tags = self._graph.graph.output_shapes.get("logits", [len(self._labels)])[-1]  # older exports do not say
+        outputs_of_graph = self._graph.graph.output_shapes
+        tags = outputs_of_graph.get("logits", [len(self._labels)])[-1]  # older exports do not say
         if tags != len(self._labels):
             raise ExportError(
                 f"{export.folder} is damaged: its graph has {tags} tags, config.json {len(self._labels)} labels. "
                 "Export the model again."
             )
-        has_crf = set(_CRF).issubset(self._graph.graph.output_shapes)  # older exports with one lack them
+        self._has_scores = "logits" in outputs_of_graph
+        has_crf = set(_CRF).issubset(outputs_of_graph)  # older exports with one lack them
         with errors_of(export.folder / "model.onnx"):
-            self._spans = SpanReader(self._labels, self._graph.constants(_CRF) if has_crf else None)
-        if self._spans.needs_scores:
+            weights = self._graph.constants(_CRF) if has_crf else None
+            self._spans = SpanReader(self._labels, weights)
+            self._field = None if weights is None else Field(len(self._labels), *weights)
+        if self._has_scores:
             (scores,) = self._graph.constants(("logits",))
             if scores.shape != (1, 1, len(self._labels)):
                 raise ExportError(f"{export.folder} is damaged: its logits for one token have shape {scores.shape}.")
@@ -50,10 +57,7 @@ class Tagger:
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come."""
-        start = 0
-        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
-            tokens = [self._tokens(start + number, sentence) for number, sentence in enumerate(chunk)]
-            start += len(chunk)
+        for chunk, tokens in self._chunks(sentences):
             sentences_of_chunk: list[Any] = [None] * len(tokens)
             for indices, (tags, shares, *scores) in self._graph.run(list(map(self._ids, tokens)), self._outputs):
                 if tags.size and not 0 <= int(tags.min()) <= int(tags.max()) < len(self._labels):
@@ -70,6 +74,45 @@ class Tagger:
                         scores[0][number, :count] if scores else None,
                     )
             yield from sentences_of_chunk
+
+    def probabilities(self, sentences: Iterable[str | Sequence[str]]) -> list[np.ndarray]:
+        """Return the probability of every tag at every token. See ``Predictor.probabilities``."""
+        if not self._has_scores:
+            raise self._too_old()
+        rows: list[np.ndarray] = []
+        for _, tokens in self._chunks(sentences):
+            shares_of_chunk: list[Any] = [None] * len(tokens)
+            outputs = ("logits", "tags", "probabilities")
+            for indices, (scores, tags, own) in self._graph.run(list(map(self._ids, tokens)), outputs):
+                for number, i in enumerate(indices):
+                    count = len(tokens[i])
+                    shares = self._shares(scores[number, :count])
+                    # A CRF of which the export does not hold the weights would be taken for a softmax.
+                    if not np.allclose(shares[range(count), tags[number, :count]], own[number, :count], atol=1e-3):
+                        raise self._too_old()
+                    shares_of_chunk[i] = shares
+            rows += shares_of_chunk
+        return rows
+
+    def _shares(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities of all tags from their scores, (tokens, tags), float32."""
+        if self._field is not None:
+            return self._field.marginals(scores).astype(np.float32)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
+        return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    def _too_old(self) -> ExportError:
+        return ExportError(
+            f"{self._folder} does not hold what the probabilities of all tags are computed from, as exports of older "
+            "versions do not. Export the model again."
+        )
+
+    def _chunks(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[tuple[list[Any], list[list[str]]]]:
+        """Yield sentences with their tokens, as many at a time as are held in memory."""
+        start = 0
+        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
+            yield chunk, [self._tokens(start + number, sentence) for number, sentence in enumerate(chunk)]
+            start += len(chunk)
 
     def _tokens(self, number: int, sentence: object) -> list[str]:
         if isinstance(sentence, str | bytes):

@@ -178,7 +178,7 @@ def test_what_is_not_a_list_of_sentences_is_refused_as_by_the_bundle(wrong, expo
 
 
 def test_a_method_of_another_task_is_refused(exported):
-    for name, ask in (("bilstm", "score"), ("bilstm_tagger", "embed")):
+    for name, ask in (("bilstm", "score"), ("bilstm_tagger", "embed"), ("bilstm", "probabilities")):
         with pytest.raises(ValueError, match=f"{ask} is for .* models; {name} is a .* model. Use predict."):
             getattr(exported(name)[1], ask)(["good"])
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dense_lstm_zoo_runtime.answers import Span, TaggedSentence, fields
-from dense_lstm_zoo_runtime.chain import Chain
+from dense_lstm_zoo_runtime.chain import Chain, Field
 from dense_lstm_zoo_runtime.offsets import places, places_between_spaces
 from dense_lstm_zoo_runtime.rules import VERSIONS
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
@@ -229,6 +229,20 @@ def test_a_spans_probability_is_finite_for_long_texts_and_large_scores():
     assert max(shares) > 0.99
     with pytest.raises(ValueError, match=r"transitions must be finite numbers \(3, 3\); received \(2, 2\)"):
         Chain(labels, scheme_of(labels), np.zeros((2, 2)), np.zeros(3), np.zeros(3))
+
+
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_a_tags_probability_is_the_sum_over_all_sequences_that_have_it(length):
+    rng = np.random.default_rng(length)
+    scores, transitions = rng.normal(size=(length, 3)) * 2, rng.normal(size=(3, 3)) * 2
+    start, end = rng.normal(size=(2, 3))
+    expected = np.zeros((length, 3))
+    shares = probability_by_enumeration(scores, transitions, start, end, lambda path: enumerate(path)) if length else {}
+    for (t, tag), share in shares.items():
+        expected[t, tag] = share
+    np.testing.assert_allclose(Field(3, transitions, start, end).marginals(scores), expected, rtol=1e-9)
+    shares = Field(3, np.full((3, 3), -900.0), start, end).marginals(rng.normal(size=(2000, 3)) * 300)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
 def test_an_answer_has_spans_or_says_why_not():

@@ -11,8 +11,9 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo_runtime import Predictor
 from dense_lstm_zoo_runtime.answers import fields
+from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.serve.models import serve
-from tests.bundle_harness import SPAN_TAGS, bundle, span_tagger
+from tests.bundle_harness import SPAN_TAGS, bundle, span_tagger, with_random_weights
 from tests.cli_harness import output_of
 
 TEXTS = [
@@ -103,6 +104,35 @@ def test_the_probabilities_of_all_tags_are_their_marginals(exported):
     assert row.base is None  # not a view of its batch
     with pytest.raises(TypeError, match="must be strings or lists of strings"):
         tagger.probabilities([3])
+
+
+def test_an_export_gives_the_probabilities_of_all_tags_as_its_bundle_does(exported, tmp_path, monkeypatch):
+    tagger, _, export = exported
+    predictor = Predictor(export)
+    sentences = [*TEXTS, "very long " * 300, []]
+    for ours, theirs in zip(predictor.probabilities(iter(sentences)), tagger.probabilities(sentences), strict=True):
+        assert (ours.dtype, ours.shape) == (np.float32, theirs.shape)
+        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    assert predictor.probabilities([]) == []
+    for wrong in ("one text", ["good", None]):
+        messages = []
+        for model in (predictor, tagger):
+            with pytest.raises(TypeError) as raised:
+                model.probabilities(wrong)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+    if hasattr(tagger.model, "crf"):
+        monkeypatch.setattr("dense_lstm_zoo_runtime.tagging._CRF", ("not there",))  # as in an older export
+        with pytest.raises(ExportError, match=r"onnx does not hold what .* computed from.* Export the model again"):
+            Predictor(export).probabilities(["the film was bad"])
+
+
+@pytest.mark.parametrize("crf", [True, False])
+def test_tags_in_no_scheme_have_the_probabilities_of_all_tags_too(crf, tmp_path):
+    tagger = with_random_weights(bundle("bilstm_tagger", crf=crf))
+    predictor = Predictor(tagger.export(tmp_path / "onnx", format="onnx"))
+    ((ours,), (theirs,)) = (model.probabilities(["the film was bad"]) for model in (predictor, tagger))
+    np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
 def assert_same(answers, expected):
