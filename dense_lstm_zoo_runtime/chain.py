@@ -8,6 +8,8 @@ import numpy as np
 
 from dense_lstm_zoo_runtime.schemes import Scheme, SpanRow, ends_between, starts_between
 
+CRF_WEIGHTS = ("transitions", "start", "end")  # as exports name them
+
 
 class Field:
     """A linear-chain CRF in NumPy and float64.
@@ -30,8 +32,8 @@ class Field:
     """
 
     def __init__(self, count: int, transitions: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
-        shapes = {"transitions": (count, count), "start": (count,), "end": (count,)}
-        weights = {"transitions": transitions, "start": start, "end": end}
+        shapes = dict(zip(CRF_WEIGHTS, [(count, count), (count,), (count,)], strict=True))
+        weights = dict(zip(CRF_WEIGHTS, [transitions, start, end], strict=True))
         for name, shape in shapes.items():
             if np.shape(weights[name]) != shape or not np.isfinite(weights[name]).all():
                 raise ValueError(f"the CRF's {name} must be finite numbers {shape}; received {np.shape(weights[name])}")

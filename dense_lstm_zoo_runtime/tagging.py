@@ -9,7 +9,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import TaggedSentence
-from dense_lstm_zoo_runtime.chain import Field
+from dense_lstm_zoo_runtime.chain import CRF_WEIGHTS, Field
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
@@ -18,7 +18,6 @@ from dense_lstm_zoo_runtime.spans import SpanReader
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 _CHUNK = 1024  # sentences held at a time
-_CRF = ("transitions", "start", "end")
 
 
 class Tagger:
@@ -44,9 +43,9 @@ class Tagger:
                 "Export the model again."
             )
         self._has_scores = "logits" in outputs_of_graph
-        has_crf = set(_CRF).issubset(outputs_of_graph)  # older exports with one lack them
+        has_crf = set(CRF_WEIGHTS).issubset(outputs_of_graph)  # older exports with one lack them
         with errors_of(export.folder / "model.onnx"):
-            weights = self._graph.constants(_CRF) if has_crf else None
+            weights = self._graph.constants(CRF_WEIGHTS) if has_crf else None
             self._spans = SpanReader(self._labels, weights)
             self._field = None if weights is None else Field(len(self._labels), *weights)
         if self._has_scores:

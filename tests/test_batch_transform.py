@@ -11,7 +11,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from dense_lstm_zoo import batch
 from dense_lstm_zoo.batch import Predict, ZooModelHandler, engines
 from tests.batch_harness import TEXTS
-from tests.bundle_harness import bundle
+from tests.bundle_harness import bundle, span_tagger
 
 KEPT = []
 
@@ -89,6 +89,10 @@ def test_a_saved_model_answers_as_its_bundle_does(batch_exports, tmp_path, monke
     tagger = batch_exports["bilstm_tagger"][1]
     load = engines.find(tagger.export(tmp_path / "tagger" / "1")).load()
     assert [(a.tokens, a.tags) for a in load(TEXTS)] == [(b.tokens, b.tags) for b in tagger.predict(TEXTS)]
+    tagger = span_tagger()
+    predictions, _ = through(Predict(tagger.export(tmp_path / "spans" / "1")), rows_of())
+    texts = [[span["text"] for span in row["spans"]] for row in answered(predictions)]
+    assert texts == [[span.text for span in answer.spans] for answer in tagger.predict(TEXTS)]
 
 
 def test_the_handler_gives_predictions_to_run_inference(batch_exports):

@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from tensorflow.core.protobuf import saved_model_pb2
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.batch import engines
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo_runtime import Predictor
-from dense_lstm_zoo_runtime.answers import fields
+from dense_lstm_zoo_runtime.answers import Span, fields
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.serve.models import serve
-from tests.bundle_harness import SPAN_TAGS, bundle, span_tagger, with_random_weights
+from tests.bundle_harness import SPAN_TAGS, bundle, span_tagger, with_random_weights, written_sizes
 from tests.cli_harness import output_of
 
 TEXTS = [
@@ -122,7 +124,7 @@ def test_an_export_gives_the_probabilities_of_all_tags_as_its_bundle_does(export
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
     if hasattr(tagger.model, "crf"):
-        monkeypatch.setattr("dense_lstm_zoo_runtime.tagging._CRF", ("not there",))  # as in an older export
+        monkeypatch.setattr("dense_lstm_zoo_runtime.tagging.CRF_WEIGHTS", ("not there",))  # as in an older export
         with pytest.raises(ExportError, match=r"onnx does not hold what .* computed from.* Export the model again"):
             Predictor(export).probabilities(["the film was bad"])
 
@@ -234,7 +236,7 @@ def test_spans_of_bundles_that_tag_in_other_schemes_are_scored_or_refused(export
 
 def test_exports_of_older_versions_have_the_product_of_the_tags_probabilities(tmp_path, monkeypatch):
     tagger = span_tagger()
-    monkeypatch.setattr("dense_lstm_zoo_runtime.tagging._CRF", ("not there",))
+    monkeypatch.setattr("dense_lstm_zoo_runtime.tagging.CRF_WEIGHTS", ("not there",))
     (answer,) = Predictor(tagger.export(tmp_path / "onnx", format="onnx")).predict(["the film was bad"])
     for span in answer.spans:
         product = math.prod(answer.probabilities[span.first_token : span.end_token])
@@ -261,3 +263,80 @@ def test_beam_writes_spans_to_json_and_parquet(exported, tmp_path):
     (tmp_path / "taken.jsonl").write_text('{"text": "a", "spans": 1}\n')
     predict(export, tmp_path / "taken.jsonl", tmp_path / "taken")
     assert list(lines_of(tmp_path / "taken")[0])[-1] == "predicted_spans"
+
+
+def signatures_of(folder):
+    """Return the names of the inputs and outputs of each signature that a server finds."""
+    proto = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    signatures = proto.meta_graphs[0].signature_def.items()
+    return {name: [{*x.inputs}, {*x.outputs}] for name, x in signatures if not name.startswith("__")}
+
+
+@pytest.mark.slow  # it exports a SavedModel and loads it
+def test_a_saved_model_gives_the_same_spans_and_its_signatures_are_as_before(exported, tmp_path, monkeypatch):
+    tagger, _, _ = exported
+    folder = tagger.export(tmp_path / "1")
+    outputs = {"tokens", "tags", "probabilities", "row_lengths"}
+    assert signatures_of(folder) == {
+        "serving_default": [{"text"}, outputs],
+        "flat": [{"text"}, outputs],
+        "tokens": [{"tokens", "row_lengths"}, outputs],
+    }
+    assert written_sizes(folder) == sorted(w.size for w in tagger.model.get_weights())
+    monkeypatch.setattr(engines, "TENSORFLOW_BATCH", 2)
+    model = engines.find(folder)
+    assert list(model.labels) == SPAN_TAGS
+    texts = [*TEXTS[:5], "\ud800 very bad"]
+    assert_same(model.load()(texts), tagger.predict(texts))
+
+
+def saved_model(folder, **weights):
+    """Write a SavedModel that tags each text as a span of one token, with these weights of a CRF in its answer."""
+    import tensorflow as tf
+
+    text = [tf.TensorSpec((None,), tf.string, name="text")]
+
+    @tf.function(input_signature=text)
+    def serve(text):
+        rows = tf.stack([tf.shape(text)[0], 1])
+        shares = tf.fill(rows, 0.5)
+        lengths = tf.ones_like(text, tf.int64)
+        return {"tokens": text[:, None], "tags": tf.fill(rows, "B"), "probabilities": shares, "row_lengths": lengths}
+
+    @tf.function(input_signature=text)
+    def answer(text):
+        scores = tf.tile(tf.constant([[[math.log(3.0), 0.0]]]), tf.stack([tf.shape(text)[0], 1, 1]))
+        constants = {name: tf.constant(value) for name, value in weights.items()}
+        return {**serve(text), "labels": tf.constant([["B", "O"]]), "scores": scores, **constants}
+
+    module = tf.Module()
+    module.serve, module.answer = serve, answer
+    tf.saved_model.save(module, str(folder), {"serving_default": serve})
+    return folder
+
+
+FLAT = {"transitions": [[0.0] * 2] * 2, "start": [0.0] * 2, "end": [0.0] * 2}
+
+
+def test_spans_of_a_saved_model_are_made_from_all_that_its_answer_holds(tmp_path, monkeypatch):
+    for folder, weights, confidence in ((tmp_path / "crf", FLAT, 0.75), (tmp_path / "softmax", {}, 0.5)):
+        model = engines.find(saved_model(folder, **weights))
+        assert model.labels == ("B", "O")
+        (answer, _) = model.load()(["Rome", "Oslo"])
+        assert answer.spans == [Span("", "Rome", 0, 4, pytest.approx(confidence), 0, 1)]
+    monkeypatch.setattr(engines, "ANSWER", "not there")  # as in an older export
+    old = engines.find(folder)
+    assert old.labels == ()
+    (answer,) = old.load()(["Rome"])
+    assert answer.tags == ["B"]
+    with pytest.raises(ValueError, match=r"of an older version, does not say which tags it has\. Export it again"):
+        _ = answer.spans
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"start": [float("nan")] * 2}, "start must be finite"), ({"end": [0.0]}, "end must be finite numbers")],
+)
+def test_a_saved_model_with_the_weights_of_no_crf_is_refused(wrong, message, tmp_path):
+    with pytest.raises(ExportError, match=f"is damaged: the CRF's {message}"):
+        engines.find(saved_model(tmp_path / "1", **{**FLAT, **wrong}))

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import tasks
+from dense_lstm_zoo.exports.endpoint import ANSWER
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.answers import strings
 from dense_lstm_zoo_runtime.batches import plan
+from dense_lstm_zoo_runtime.errors import errors_of
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path
 
@@ -30,7 +32,7 @@ class Model:
         source: An absolute path, or the name of an installed preset.
         engine: ``"onnx"`` or ``"tensorflow"``.
         task: As in ``list_models(task=...)``.
-        labels: The classes or tags. Empty for a language model, and for a tagger's SavedModel, which does not say.
+        labels: The classes or tags. Empty for a language model, and for a tagger's SavedModel of an older version.
     """
 
     source: str
@@ -94,7 +96,7 @@ def _check_origin(folder: Path) -> None:
 
 
 def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[str, ...]]:
-    """Load a SavedModel. Return its task, a function from texts to answers, and a classifier's labels."""
+    """Load a SavedModel. Return its task, a function from texts to answers, and its labels."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401 - registers the tokeniser's ops
 
@@ -113,8 +115,10 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
             f"{', '.join(sorted(outputs)) or 'nothing'}. Export the model again; a language model with --format onnx."
         )
 
+    whole_answer = getattr(model, ANSWER, serve)
+
     def run(texts: Sequence[str]) -> dict[str, Any]:
-        outputs = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
+        outputs = whole_answer(tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
         return {name: value.numpy() for name, value in outputs.items()}
 
     def answers(texts: Sequence[str]) -> list[Any]:
@@ -126,5 +130,8 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
                 answers_in_order[i] = answer
         return answers_in_order
 
-    labels = tuple(strings(run([""])["labels"][0])) if task.labels_texts else ()
+    with errors_of(Path(folder)):
+        example = run([""])
+        of_outputs([""], example)
+    labels = tuple(strings(example["labels"][0])) if "labels" in example else ()
     return task.name, answers, labels

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# A function of some SavedModels beside their signatures: texts to all that answers are made from.
+ANSWER = "answer"
 EXAMPLE = ("It was not a bad film.", "The soup was cold, but everybody liked the waiter.")
 
 _LONG = (

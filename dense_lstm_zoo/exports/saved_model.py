@@ -14,7 +14,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import base
 from dense_lstm_zoo.exports import page, warmup
-from dense_lstm_zoo.exports.endpoint import Endpoints
+from dense_lstm_zoo.exports.endpoint import ANSWER, Endpoint, Endpoints
 from dense_lstm_zoo.exports.signature import describe
 from dense_lstm_zoo.storage.snapshots import Target
 
@@ -48,6 +48,7 @@ def write(
     text_layer: keras.Layer,
     endpoints: Endpoints,
     vocabulary: Any = None,
+    answer: Endpoint | None = None,
 ) -> Path:
     """Write a SavedModel, whole or not at all, and return its path.
 
@@ -60,11 +61,14 @@ def write(
         text_layer: The layer that reads strings. Its tables are saved too.
         endpoints: The signatures.
         vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
+        answer: A function that is saved as ``ANSWER``, and is not a signature. Its variables are those of signatures.
     """
     served = _Served()
     signatures = {name: _traced_once(endpoint.function, endpoint.inputs) for name, endpoint in endpoints.items()}
     for name, function in signatures.items():
         setattr(served, name, function)
+    if answer is not None:
+        setattr(served, ANSWER, _traced_once(answer.function, answer.inputs))
     all_variables = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
     variables = {id(variable): variable for variable in all_variables}
     served.variables = list(variables.values())

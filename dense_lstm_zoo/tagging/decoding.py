@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 
-def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the tags (batch, time), int32, and their probabilities, float32, as graph code."""
-    tags, own, _, _ = decode(network, crf, ids)
-    return tags, own
-
-
 def decode(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     """Return tags, their probabilities, those of all tags and the scores of all tags, as graph code.
 

@@ -13,7 +13,8 @@ from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.tagging.decoding import tag
+from dense_lstm_zoo.tagging.decoding import decode
+from dense_lstm_zoo_runtime.chain import CRF_WEIGHTS
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
@@ -39,6 +40,11 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
 
     A server that batches requests cuts every output into rows by request, which only ``serving_default`` allows.
 
+    It also has the function ``answer``, which is not a signature: servers do not list it, and Python calls it on what
+    ``tf.saved_model.load`` returns. It takes ``text`` and returns what ``serving_default`` does, with ``labels``
+    (1, tags), the ``scores`` of all tags (batch, time, tags) and the weights of a CRF: ``transitions`` (tags, tags),
+    ``start`` and ``end`` (tags,). Spans are made from these.
+
     Args:
         bundle: A trained tagger.
         path: The folder to write. TF Serving needs a version number as its name, such as ``exports/tagger/1``.
@@ -55,24 +61,33 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
 
     @tf.function(input_signature=lists, autograph=False)  # traced once for all signatures
-    def tag_lists(tokens: Any, row_lengths: Any) -> tuple[Any, Any, Any]:
+    def tag_lists(tokens: Any, row_lengths: Any) -> tuple[Any, Any, Any, Any]:
         sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
-        tags, shares = tag(network, crf, tokens_to_ids.padded(sentences))
+        tags, shares, _, scores = decode(network, crf, tokens_to_ids.padded(sentences))
         real = tf.sequence_mask(row_lengths, tf.shape(tags)[1])
-        return tf.gather(names, tags), shares, real
+        return tf.gather(names, tags), shares, real, tf.cast(scores, tf.float32)
 
-    def tag_texts(text: Any) -> dict[str, Any]:
+    def padded(text: Any) -> tuple[dict[str, Any], Any]:
         tokens = tokenizer(text)
-        tags, shares, real = tag_lists(tokens.flat_values, tokens.row_lengths())
-        return {
+        tags, shares, real, scores = tag_lists(tokens.flat_values, tokens.row_lengths())
+        outputs = {
             "tokens": tokens.to_tensor("", shape=tf.stack([-1, tf.shape(tags)[1]])),
             "tags": tf.where(real, tags, ""),
             "probabilities": tf.where(real, shares, 0.0),
             "row_lengths": tokens.row_lengths(),
         }
+        return outputs, scores
+
+    def tag_texts(text: Any) -> dict[str, Any]:
+        return padded(text)[0]
+
+    def answer(text: Any) -> dict[str, Any]:
+        outputs, scores = padded(text)
+        weights = {} if crf is None else {name: tf.cast(getattr(crf, name), tf.float32) for name in CRF_WEIGHTS}
+        return {**outputs, "labels": names[None], "scores": scores, **weights}
 
     def tag_flat_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
-        tags, shares, real = tag_lists(tokens, row_lengths)
+        tags, shares, real, _ = tag_lists(tokens, row_lengths)
         return {
             "tokens": tokens,
             "tags": tf.boolean_mask(tags, real),
@@ -93,4 +108,4 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
         "flat": Endpoint(tag_flat_texts, [text], texts_alone, _FLAT, is_concatenated=True),
         "tokens": Endpoint(tag_flat_lists, lists, tokens_of, _TOKENS, is_concatenated=True),
     }
-    return write(bundle, target, tokens_to_ids, endpoints)
+    return write(bundle, target, tokens_to_ids, endpoints, answer=Endpoint(answer, [text], texts_alone, ""))

@@ -11,6 +11,7 @@ from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph
 from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 from dense_lstm_zoo.exports.onnx.words import word_inputs
+from dense_lstm_zoo_runtime.chain import CRF_WEIGHTS
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
@@ -56,7 +57,7 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
     graph.output(first_rows(graph, shares, rows), "probabilities", "float32", ("batch", "time"))
     graph.output(first_rows(graph, logits, rows), "logits", "float32", ("batch", "time", len(bundle.labels)))
     if field is not None:
-        for name in ("transitions", "start", "end"):
+        for name in CRF_WEIGHTS:
             values = numbers(getattr(field, name))
             graph.output(graph.constant(values), name, "float32", values.shape)
     graph.prune()

@@ -18,8 +18,9 @@ class AnswerForm:
         line: Returns the strings that a line of text joins with tabs, from an answer's ``fields`` and its text.
         by_label: The key whose value is a number for each label. A table has a column for each of them.
         output: The output by which the default signature of a SavedModel shows its task.
-        of_outputs: Returns the answers to texts that the outputs of such a signature hold, as arrays. It is None for a
-            task whose SavedModels answer with numbers alone.
+        of_outputs: Returns the answers to texts that the outputs of such a signature hold, as arrays, or those of the
+            function ``ANSWER`` where a SavedModel has it. It is None for a task whose SavedModels answer with numbers
+            alone.
         shared: Keys that the input may already have, with the same value.
         more_keys: Returns keys that only the answers of some models have, from the model's labels.
 
