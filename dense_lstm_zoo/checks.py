@@ -15,6 +15,7 @@ from dense_lstm_zoo_runtime.checks import positive as positive
 from dense_lstm_zoo_runtime.checks import sequence as sequence
 from dense_lstm_zoo_runtime.checks import text_chunks as text_chunks
 from dense_lstm_zoo_runtime.checks import threads as threads
+from dense_lstm_zoo_runtime.checks import threshold as threshold
 from dense_lstm_zoo_runtime.checks import unknown_name as unknown_name
 
 

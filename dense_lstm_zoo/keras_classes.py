@@ -9,6 +9,7 @@ import keras
 import dense_lstm_zoo.classification.network
 import dense_lstm_zoo.layers
 import dense_lstm_zoo.models.adam
+import dense_lstm_zoo.models.label_sets
 import dense_lstm_zoo.models.sgd
 
 if keras.config.backend() == "tensorflow":  # no other backend runs these

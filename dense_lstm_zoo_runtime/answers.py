@@ -19,6 +19,9 @@ class Prediction:
         probabilities: The probability of every label.
         known_words: How many of the words that are read the model knows. With none, as of another language, the label
             is a guess, however likely. None where that is not counted: in the answers of a SavedModel.
+        labels: The labels of the text, the likeliest first, of a model whose texts may have several. Then ``label`` is
+            the first of them. If there is none, it is an empty string, and ``probability`` that of none. None for a
+            model whose texts have one label each.
     """
 
     text: str
@@ -26,6 +29,7 @@ class Prediction:
     probability: float
     probabilities: dict[str, float]
     known_words: int | None = field(default=None, compare=False)
+    labels: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -168,13 +172,15 @@ Answer = Prediction | TaggedSentence | Score
 def fields(answer: Any) -> dict[str, Any]:
     """Return an answer's keys and values as JSON has them, without its text.
 
-    A tagged sentence has ``spans`` where its tags mark some.
+    A tagged sentence has ``spans`` where its tags mark some, and a prediction ``labels`` where texts may have several.
 
     Example:
         >>> fields(TaggedSentence(["Go"], ["VERB"], [1.0]))
         {'tokens': ['Go'], 'tags': ['VERB'], 'probabilities': [1.0]}
     """
     values = {name: value for name, value in vars(answer).items() if name != "text"}
+    if isinstance(answer, Prediction) and answer.labels is None:
+        del values["labels"]
     if isinstance(answer, TaggedSentence):
         spans = answer.span_list
         values = {name: values[name] for name in ("tokens", "tags", "probabilities")}

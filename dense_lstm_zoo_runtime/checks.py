@@ -62,6 +62,14 @@ def temperature(name: str, value: object, zero: bool = False) -> float:
     return number
 
 
+def threshold(name: str, value: Any) -> float:
+    """Return a threshold of probabilities, a number above 0 and below 1, else raise ``ValueError``."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:  # NaN is neither
+        raise ValueError(f"{name} must be a number above 0 and below 1; received {value!r:.80}.")
+    return float(value)
+
+
 def is_writable(text: str) -> bool:
     """Return whether a text can be written to a file, which a lone surrogate prevents."""
     try:

@@ -77,6 +77,24 @@ def labels(values: object) -> list[str]:
     return distinct(values)
 
 
+def thresholds(values: object, labels: Sequence[str], labels_per_text: object) -> None:
+    """Check thresholds by label, which must be names of labels with numbers above 0 and below 1.
+
+    Where texts have one label each, only one of two labels can have one.
+    """
+    if labels_per_text not in ("one", "several"):
+        raise ValueError(f"the labels of a text must be one or several; they are {short(labels_per_text)}")
+    if not isinstance(values, dict):
+        raise ValueError(f"the thresholds must be an object; they are {short(values)}")
+    for name, value in values.items():
+        if name not in labels:
+            raise ValueError(f"a threshold is for {short(name)}, which is not a label")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            raise ValueError(f"the threshold of {short(name)} is {short(value)}")
+    if labels_per_text == "one" and values and (len(labels) != 2 or len(values) != 1):
+        raise ValueError(f"{len(values)} thresholds are for texts that have one of {len(labels)} labels")
+
+
 def distinct(values: list[str]) -> list[str]:
     """Return values if none of them occurs twice."""
     if len(set(values)) < len(values):

@@ -8,6 +8,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime import checks, omissions
 from dense_lstm_zoo_runtime.answers import Explanation, Prediction
+from dense_lstm_zoo_runtime.decisions import SEVERAL, Decisions, Threshold
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
@@ -24,6 +25,9 @@ class Classifier:
         config = export.config
         self._labels = config["labels"]
         with errors_of(export.folder / "config.json"):
+            is_several = config.get("labels_per_text") == SEVERAL
+            self.decisions = Decisions(self._labels, is_several, config.get("thresholds", {}))
+        with errors_of(export.folder / "config.json"):
             text = {name: config["text"][name] for name in ("oov", "chars", "max_tokens") if name in config["text"]}
             self._ids = TextIds(export.words, Tokenizer(config["tokenizer"]["rules"]), **text)
         shapes = {"logits": (1, None), "probabilities": (1, None), "vectors": (1, None)}
@@ -36,15 +40,16 @@ class Classifier:
                 "Export the model again."
             )
 
-    def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
+    def predict_stream(self, texts: Iterable[str], *, threshold: Threshold = None) -> Iterator[Prediction]:
         """Classify texts as they come."""
+        return self._predictions(texts, self.decisions.with_threshold(threshold))
+
+    def _predictions(self, texts: Iterable[str], decisions: Decisions) -> Iterator[Prediction]:
         for chunk in checks.text_chunks(texts, _CHUNK):
             rows = [self._ids(text) for text in chunk]
             logits, shares = self._outputs(rows, ("logits", "probabilities"))
             word_counts = [int((row["token_ids"] > UNKNOWN).sum()) for row in rows]
-            answers = zip(chunk, shares.tolist(), logits.argmax(axis=1).tolist(), word_counts, strict=True)
-            for text, row, best, count in answers:
-                yield Prediction(text, self._labels[best], row[best], dict(zip(self._labels, row, strict=True)), count)
+            yield from decisions.predictions(chunk, logits, shares, word_counts)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come."""
@@ -66,7 +71,7 @@ class Classifier:
         for i in range(0, len(starts), size):
             rows = [self._ids.row(tokens[:start] + tokens[start + group :]) for start in starts[i : i + size]]
             (variants,) = self._outputs(rows, ("logits",))
-            effects += omissions.effects(logits, variants, best)
+            effects += omissions.effects(logits, variants, best, is_several=self.decisions.is_several)
             yield None
         yield Explanation(
             text=text,

@@ -24,8 +24,8 @@ _DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 _ABOUT = """\
 Answer texts with a model that was exported to ONNX, without TensorFlow.
 
-A classifier prints label, probability and text; a tagger TOKEN/TAG; a language model log probability, perplexity and
-text. Control characters are escaped.
+A classifier prints label, probability and text; where texts may have several labels, vertical bars are between them. A
+tagger prints TOKEN/TAG; a language model log probability, perplexity and text. Control characters are escaped.
 """
 _EXAMPLES = """\
 examples:
@@ -119,7 +119,8 @@ def _lines(stream: Iterable[bytes]) -> Iterator[str]:
 
 def _line(answer: Answer) -> str:
     if isinstance(answer, Prediction):
-        cells = [answer.label, f"{answer.probability:.4f}", answer.text]
+        label = answer.label if answer.labels is None else "|".join(answer.labels)
+        cells = [label, f"{answer.probability:.4f}", answer.text]
     elif isinstance(answer, Score):
         cells = [f"{answer.log_probability:.4f}", f"{answer.perplexity:.2f}", answer.text]
     else:

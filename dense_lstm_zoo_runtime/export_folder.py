@@ -16,6 +16,7 @@ from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 
 KIND = "dense-lstm-zoo ONNX export"
 FORMAT = 1
+DECIDING_FORMAT = 2  # of a classifier with thresholds, or with several labels per text
 SUBFOLDER = "onnx"  # of a bundle
 TASKS = ("classification", "tagging", "language_model")
 _MANIFEST = "manifest.json"
@@ -133,13 +134,13 @@ def _manifest(folder: Path) -> dict[str, str]:
 
 def _is_format(content: dict[str, Any]) -> bool:
     version = content.get("format")
-    return type(version) is int and version == FORMAT
+    return type(version) is int and version in (FORMAT, DECIDING_FORMAT)
 
 
 def _version(path: Path, version: object) -> ExportError:
     return ExportError(
-        f"{path} has format {version!r:.40}; this runtime reads format {FORMAT}. Export the model again, "
-        f"or install a newer runtime: {install.RUNTIME}."
+        f"{path} has format {version!r:.40}; this runtime reads formats {FORMAT} and {DECIDING_FORMAT}. Export the "
+        f"model again, or install a newer runtime: {install.RUNTIME}."
     )
 
 
@@ -193,6 +194,7 @@ def _check_config(config: dict[str, Any]) -> None:
         return
     if not config["labels"]:
         raise ValueError("'labels' is empty")
+    claims.thresholds(config.get("thresholds", {}), config["labels"], config.get("labels_per_text", "one"))
     if config["tokenizer"].get("normalization") != "NFKC":
         raise ValueError(f"the normalization {config['tokenizer'].get('normalization')!r:.80} is not NFKC")
     for rule in config["tokenizer"]["rules"]:

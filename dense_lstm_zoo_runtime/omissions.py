@@ -26,18 +26,21 @@ def variants_per_step(tokens: int) -> int:
     return min(BATCH, max(1, _STEP_TOKENS // max(1, tokens)))
 
 
-def effects(whole: np.ndarray, variants: np.ndarray, label: int) -> list[float]:
+def effects(whole: np.ndarray, variants: np.ndarray, label: int, *, is_several: bool = False) -> list[float]:
     """Return how much the log odds of a label are lower in each variant than in the whole text.
 
     Args:
         whole: Logits of the whole text, (1, labels).
         variants: Logits of the variants, (variants, labels).
         label: The position of the label.
+        is_several: Whether texts may have several labels. Then a logit is the log odds of its label.
 
     Example:
         >>> effects(np.array([[1.0, 3.0]]), np.array([[1.0, 2.5], [1.0, 4.0]]), 1)
         [0.5, -1.0]
     """
+    if is_several:
+        return (whole[:, label].astype(np.float64) - variants[:, label]).tolist()
     return (_log_odds(whole, label) - _log_odds(variants, label)).tolist()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from dense_lstm_zoo_runtime import checks, export_folder, shared_words, sources
 from dense_lstm_zoo_runtime.answers import Answer, Continuation, Explanation, Score
 from dense_lstm_zoo_runtime.classification import Classifier
+from dense_lstm_zoo_runtime.decisions import SEVERAL, Threshold
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.language import LanguageModel
 from dense_lstm_zoo_runtime.tagging import Tagger
@@ -55,6 +56,11 @@ class Predictor:
         self._source = str(export.folder.resolve()), threads, export.sha256
         self._predictor = _TASKS[self.task](export, threads)
 
+    @property
+    def is_several(self) -> bool:
+        """True for a classifier whose texts may have several labels, or none."""
+        return bool(self.config.get("labels_per_text") == SEVERAL)
+
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Return how a copy is made: a graph that is loaded cannot be copied, but its folder can be read again."""
         return _read_again, self._source
@@ -62,12 +68,14 @@ class Predictor:
     def __repr__(self) -> str:
         return f"Predictor(task={self.task!r}, model={self.model!r}, labels={len(self.labels)})"
 
-    def predict(self, texts: Sequence[Any]) -> list[Any]:
+    def predict(self, texts: Sequence[Any], *, threshold: Threshold = None) -> list[Any]:
         """Return an answer per text, in order: label, tags, or a language model's score.
 
         Args:
             texts: Strings. For a tagger also lists of tokens, which are used unchanged. Empty texts and unknown words
                 are allowed.
+            threshold: Of a classifier of several labels per text, or of two labels: the probability from which a label
+                is given, in place of the model's own. It is a number (of two labels the second's), or numbers by label.
 
         Returns:
             ``Prediction``, ``TaggedSentence`` or ``Score`` objects.
@@ -75,11 +83,17 @@ class Predictor:
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
                 such as None. The message gives its position.
+            ValueError: A threshold that is out of range or has no place.
         """
-        return list(self.predict_stream(texts))
+        return list(self.predict_stream(texts, threshold=threshold))
 
-    def predict_stream(self, texts: Iterable[Any]) -> Iterator[Any]:
-        """Answer texts as they come, in constant memory: one answer per text, in order."""
+    def predict_stream(self, texts: Iterable[Any], *, threshold: Threshold = None) -> Iterator[Any]:
+        """Answer texts as they come, in constant memory: one answer per text, in order. See ``predict``."""
+        if threshold is not None:
+            classified: Iterator[Answer] = self._of("classification", "threshold").predict_stream(
+                texts, threshold=threshold
+            )
+            return classified
         if self.task == "language_model":
             return self.score_stream(texts)
         answers: Iterator[Answer] = self._predictor.predict_stream(texts)

@@ -20,12 +20,12 @@ def help_of(capsys, *arguments):
 
 
 @pytest.mark.parametrize("columns", ["80", "200"])
-def test_the_help_of_every_model_has_its_options_in_under_64_lines_that_fit(capsys, monkeypatch, columns):
+def test_the_help_of_every_model_has_its_options_in_under_66_lines_that_fit(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     for model in zoo.list_models():
         entry = registry.entry(model)
         lines = help_of(capsys, "train", model).splitlines()
-        assert len(lines) < 64, model
+        assert len(lines) < 66, model
         rows = [re.fullmatch(r"  (--[a-z0-9-]+)(?: \S+)? +(\S.*)", line) for line in lines if line.startswith("  ")]
         assert all(rows), model
         options = {row[1].removeprefix("--").replace("-", "_") for row in rows}

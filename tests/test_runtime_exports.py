@@ -120,8 +120,8 @@ def test_weights_outside_the_folder_are_not_read(name, copy):
 
 
 def test_another_version_is_named_with_what_to_do(copy):
-    change(copy / "bilstm", format=2)
-    refused(copy / "bilstm", "has format 2; this runtime reads format 1", "pip install ./dense_lstm_zoo_runtime")
+    change(copy / "bilstm", format=3)
+    refused(copy / "bilstm", "has format 3; this runtime reads formats 1 and 2", "pip install ./dense_lstm_zoo_runtime")
     path = copy / "bilstm_tagger" / "manifest.json"
     path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
     refused(copy / "bilstm_tagger", "has format 7")

@@ -195,7 +195,7 @@ def test_what_is_no_text_is_refused(texts, message, classifier):
         (TEXTS, [1.0, np.nan] * 20, "missing label"),
         (TEXTS, [1.5, 2.5] * 20, "Unknown label type: continuous"),
         (TEXTS, np.array([1, "a"] * 20, object), "labels of one type; received int and str"),
-        (TEXTS, [[0, 1]] * 40, r"1d array, got an array of shape \(40, 2\)"),
+        (TEXTS, [[0, 1]] * 40, "y must hold one label for each text; received a list of labels"),
         (TEXTS[:4], STARS[:4], "leaves none for dev"),
     ],
 )

@@ -76,7 +76,10 @@ def test_types_of_labels_and_names_of_classes_in_parquet(tmp_path):
         ({"text": ["a", None, "c"]}, r"1 row \(row 2\) with an empty text; fill them in, or leave them out with skip_"),
         ({"label": pyarrow.array([1.0, 2.0, float("nan")])}, r"1 row \(row 3\) with an empty label"),
         ({"text": [1, 2, 3]}, r"mine\.parquet, row 1: 'text' must be a string; found 1"),
-        ({"label": [["x"], ["y"], []]}, r"row 1: 'label' must be a string or a number; found \['x'\]"),
+        (
+            {"label": [{"x": 1}] * 3},
+            r"row 1: 'label' must be a string or a number, or a list of them; found \{'x': 1\}",
+        ),
         ({"text": [], "label": [], "id": []}, "has a row of column names and no examples"),
     ],
 )

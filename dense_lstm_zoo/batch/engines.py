@@ -33,12 +33,14 @@ class Model:
         engine: ``"onnx"`` or ``"tensorflow"``.
         task: As in ``list_models(task=...)``.
         labels: The classes or tags. Empty for a language model, and for a tagger's SavedModel of an older version.
+        is_several: Whether texts may have several labels, or none.
     """
 
     source: str
     engine: str
     task: str
     labels: tuple[str, ...]
+    is_several: bool = False
 
     def load(self, threads: int | None = 1) -> Answers:
         """Load the model and return a function from texts to one answer per text, in order.
@@ -72,11 +74,11 @@ def find(source: str | os.PathLike[str]) -> Model:
     if folder.is_dir():
         text = str(folder.resolve())
         if (folder / "saved_model.pb").is_file():
-            task, _, labels = _saved_model(text, None)
-            return Model(text, "tensorflow", task, labels)
+            task, _, labels, is_several = _saved_model(text, None)
+            return Model(text, "tensorflow", task, labels, is_several)
         _check_origin(folder)
     predictor = Predictor(text)
-    return Model(text, "onnx", predictor.task, tuple(predictor.labels))
+    return Model(text, "onnx", predictor.task, tuple(predictor.labels), predictor.is_several)
 
 
 def _check_origin(folder: Path) -> None:
@@ -95,8 +97,8 @@ def _check_origin(folder: Path) -> None:
         )
 
 
-def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[str, ...]]:
-    """Load a SavedModel. Return its task, a function from texts to answers, and its labels."""
+def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[str, ...], bool]:
+    """Load a SavedModel. Return its task, a function from texts to answers, its labels, and if a text has several."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401 - registers the tokeniser's ops
 
@@ -134,4 +136,4 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
         example = run([""])
         of_outputs([""], example)
     labels = tuple(strings(example["labels"][0])) if "labels" in example else ()
-    return task.name, answers, labels
+    return task.name, answers, labels, "predicted" in outputs

@@ -110,7 +110,7 @@ def _plan_output(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
     if job.prefix is not None and form == "text":
         raise ValueError("--prefix is for csv, jsonl and parquet; the output is text.")
     table = layout.names if layout.is_table else ("text",)
-    plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema)
+    plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema, model.is_several)
     if form == "text":
         return layout, plan
     # A list of tokens is what the answer has too.

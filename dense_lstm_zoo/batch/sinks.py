@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any, BinaryIO
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.storage import json_files
-from dense_lstm_zoo.tasks.answers import AnswerForm
+from dense_lstm_zoo.tasks.answers import AnswerForm, cell
 
 SUFFIXES = {"text": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 # What a row that was read as the first can be written as.
@@ -38,6 +37,7 @@ class Plan:
         prefix: The beginning of new columns' or keys' names.
         raw: Whether to leave formulas in csv and control characters in text unescaped.
         schema: The Arrow schema of the input, serialised, if it is Parquet.
+        is_several: Whether texts may have several labels.
     """
 
     form: str
@@ -47,11 +47,12 @@ class Plan:
     prefix: str = ""
     raw: bool = False
     schema: bytes = b""
+    is_several: bool = False
 
     @property
     def answers(self) -> AnswerForm:
         """The form of the answers."""
-        return tasks.find(self.task).answers
+        return tasks.find(self.task).answers.of_model(self)
 
     @property
     def new_names(self) -> list[str]:
@@ -74,7 +75,7 @@ class LineSink:
         plan, cells = self._plan, row["row"] or {"text": row["text"]}
         if plan.form == "csv":
             values = plan.answers.values(row, plan.labels)
-            self._cells([*(cells[name] for name in plan.names), *map(_cell, values)])
+            self._cells([*(cells[name] for name in plan.names), *map(cell, values)])
         elif plan.form == "jsonl":
             answer = {f"{plan.prefix}{key}": row[key] for key in plan.answers.keys_of(plan.labels)}
             # A Parquet file may hold dates and the like.
@@ -135,9 +136,3 @@ def _arrow_type(kind: Any) -> Any:
     if dataclasses.is_dataclass(kind):
         return pyarrow.struct([(name, _arrow_type(of)) for name, of in typing.get_type_hints(kind).items()])
     return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}[kind]
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -129,14 +129,16 @@ class Bundle(abc.ABC):
     @property
     def saved_as(self) -> str | None:
         """The sha256 of the manifest of the folder that holds the same model, if it was loaded or saved as it is."""
-        if self._saved is None or self._saved[1] != (self.fingerprint(), self.metrics.get("temperature")):
-            return None
-        return self._saved[0]
+        return self._saved[0] if self._saved and self._saved[1] == self._answers_by(self.fingerprint()) else None
+
+    def _answers_by(self, fingerprint: str) -> Any:
+        """Return everything that decides its answers: the weights by their checksum, and what stands beside them."""
+        return fingerprint, self.metrics.get("temperature"), self.config.get("thresholds")
 
     def mark_saved(self, folder: Path) -> str:
         """Remember which folder holds the model, which its exports name, and return its fingerprint."""
         fingerprint = self.fingerprint()
-        self._saved = files.sha256(folder / "manifest.json"), (fingerprint, self.metrics.get("temperature"))
+        self._saved = files.sha256(folder / "manifest.json"), self._answers_by(fingerprint)
         return fingerprint
 
     @property

@@ -252,6 +252,8 @@ def check_words(folder: Path, bundle: Any) -> None:
     if len(set(words)) < len(words):
         raise BundleError(f"{file}: {_short(_twice(words))} occurs twice.")
     classes = arguments.get("num_classes", arguments.get("num_tags", 0))
+    with named(folder / "config.json", "is damaged", "."):
+        claims.thresholds(bundle.config.get("thresholds", {}), bundle.labels, arguments.get("labels", "one"))
     if len(bundle.labels) != classes:
         raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
 

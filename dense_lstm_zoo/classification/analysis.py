@@ -16,7 +16,11 @@ _WHOLE_MATRIX = 100  # up to this many classes, every cell is kept, zeros includ
 
 
 def analyse(
-    texts: Sequence[str], labels: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]
+    texts: Sequence[str],
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    label_names: Sequence[str],
+    predicted: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Return an error analysis, as plain values that JSON can hold.
 
@@ -25,6 +29,7 @@ def analyse(
         labels: The right label of each text, an index into ``label_names``: (texts,).
         probabilities: (texts, classes).
         label_names: Names of the classes.
+        predicted: The index of each text's predicted label, where that is not the likeliest.
 
     Returns:
         ``labels``. ``confusion``, counts with one row per right label and one column per predicted label, or, for more
@@ -39,7 +44,8 @@ def analyse(
         >>> analysis["confusion"], analysis["wrong"][0]["text"], round(analysis["calibration_error"], 2)
         ([[1, 0], [1, 0]], 'b', 0.45)
     """
-    predicted, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
+    predicted = probabilities.argmax(axis=1) if predicted is None else predicted
+    confidence = probabilities[np.arange(len(predicted)), predicted]
     right = predicted == labels
     size = len(label_names)
     pairs, counts = np.unique(np.asarray(labels, np.int64) * size + predicted, return_counts=True)
@@ -71,7 +77,11 @@ def analyse(
 
 
 def errors(
-    split: Split, labels: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]
+    split: Split,
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    label_names: Sequence[str],
+    predicted: np.ndarray | None = None,
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the names of the columns and a row for each wrong prediction, in the order of the texts.
 
@@ -82,6 +92,7 @@ def errors(
         labels: As for ``analyse``.
         probabilities: As for ``analyse``.
         label_names: As for ``analyse``.
+        predicted: As for ``analyse``.
 
     Example:
         >>> from dense_lstm_zoo.classification.corpus import Split
@@ -89,7 +100,7 @@ def errors(
         >>> errors(split, np.array([1, 0]), np.array([[0.3, 0.7], [0.4, 0.6]]), ["down", "up"])
         (['line', 'text', 'label', 'predicted', 'probability'], [[3, 'dull', 'down', 'up', 0.6]])
     """
-    predicted = probabilities.argmax(axis=1)
+    predicted = probabilities.argmax(axis=1) if predicted is None else predicted
     rows = [
         [
             split.lines[i] if split.lines else i + 1,

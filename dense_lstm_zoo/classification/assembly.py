@@ -27,6 +27,7 @@ def classifier(
     *,
     vocab_size: int,
     num_classes: int,
+    labels: str = "one",
     embedding_dim: int = 300,
     embedding_matrix: Any = None,
     num_frozen_words: int = 0,
@@ -52,7 +53,8 @@ def classifier(
     """Assemble and compile a classifier: ids [B, T] (0 is padding, 1 unknown) to logits [B, classes].
 
     M_0 = Dropout(E[x]); H = encode(M_0); h* = pool(H) over the real steps; logits = W Dropout(h*) + b.
-    The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam.
+    The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam. Where texts may have several
+    labels, each label has a sigmoid in place of the softmax, and targets are 0 and 1 [B, classes].
 
     With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
     and each word vector is joined with a convolution of the word's characters: M_0 = Dropout([E[x]; CNN(chars)]).
@@ -68,6 +70,7 @@ def classifier(
         static_channel: Whether the encoder also reads a frozen copy of the initial word vectors.
         vocab_size: Number of ids, padding and unknown included.
         num_classes: Number of labels, at least 2.
+        labels: The labels of a text: ``one``, or ``several``, which may also be none.
         embedding_dim: Length of a word vector (e).
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim). They are random by default.
         num_frozen_words: How many of the last ids are never trained: words that no training text contains.
@@ -95,6 +98,7 @@ def classifier(
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
     checks.integer("num_classes", num_classes, minimum=2)
+    checks.one_of("labels", labels, ("one", "several"))
     checks.integer("embedding_dim", embedding_dim)
     if checks.integer("char_filters", char_filters, minimum=0):
         checks.integer("num_chars", num_chars, minimum=2)
@@ -176,12 +180,13 @@ def classifier(
         dtype="float32",
         name="logits",
     )(pooled)
-    return compile_model(
-        ClassifierNetwork(inputs, logits),
-        keras.optimizers.Adam(learning_rate),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
-    )
+    loss: keras.losses.Loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    metric: keras.metrics.Metric = keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    if labels == "several":
+        from dense_lstm_zoo.models import label_sets
+
+        loss, metric = label_sets.LabelSetCrossentropy(), label_sets.ExactMatch()
+    return compile_model(ClassifierNetwork(inputs, logits), keras.optimizers.Adam(learning_rate), loss, metric)
 
 
 def register_classifier(

@@ -32,15 +32,19 @@ class Examples:
 
     Args:
         rows: The ids of each text.
-        labels: The label of each text, or targets (texts, width) of a loss that reads more, or None.
-        weights: How much each text counts in the loss, or None.
+        labels: The label of each text, or 0 and 1 (texts, labels) where they may have several, or targets (texts,
+            width) of a loss that reads more, or None.
+        weights: How much each text counts in the loss, or each of its labels (texts, labels), or None.
 
     Raises:
         ValueError: No texts, or a different number of labels.
     """
 
     def __init__(
-        self, rows: Sequence[Row], labels: Sequence[int] | None = None, weights: Sequence[float] | None = None
+        self,
+        rows: Sequence[Row],
+        labels: Sequence[int] | np.ndarray | None = None,
+        weights: Sequence[float] | np.ndarray | None = None,
     ) -> None:
         if not len(rows) or (labels is not None and len(rows) != len(labels)):
             sizes = "none" if labels is None else f"{len(rows)} and {len(labels)}"
@@ -78,10 +82,10 @@ class TrainingBatches(ShuffledBatches):
 
     Args:
         rows: The ids of each text.
-        labels: The label of each text.
+        labels: The label of each text, or 0 and 1 (texts, labels) where they may have several.
         batch_size: Texts per batch.
         seed: Seed for the order.
-        weights: How much each text counts in the loss. None means equally.
+        weights: How much each text counts in the loss, or each of its labels. None means equally.
         max_tokens: Padded tokens per batch at most, so that batches of long texts have fewer texts.
 
     Raises:
@@ -96,11 +100,11 @@ class TrainingBatches(ShuffledBatches):
     def __init__(
         self,
         rows: Sequence[Row],
-        labels: Sequence[int],
+        labels: Sequence[int] | np.ndarray,
         *,
         batch_size: int,
         seed: int,
-        weights: Sequence[float] | None = None,
+        weights: Sequence[float] | np.ndarray | None = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
         examples = Examples(rows, labels, weights)
@@ -116,7 +120,7 @@ class TrainingBatches(ShuffledBatches):
 
 def evaluation_batches(
     rows: Sequence[Row],
-    labels: Sequence[int],
+    labels: Sequence[int] | np.ndarray,
     batch_size: int | None = None,
     weights: Sequence[float] | None = None,
 ) -> tf.data.Dataset:

@@ -12,7 +12,8 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
+from dense_lstm_zoo.classification import label_sets
+from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, probabilities
 from dense_lstm_zoo.classification.corpus import Split, check_labels
 from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
@@ -27,6 +28,7 @@ from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import Prediction
+from dense_lstm_zoo_runtime.decisions import SEVERAL, Decisions, Threshold
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
@@ -68,12 +70,24 @@ class ClassificationBundle(Bundle):
 
         return logits_of(self.model, self.text_to_ids.signature)
 
-    def predict(self, texts: Sequence[str]) -> list[Prediction]:
+    @property
+    def is_several(self) -> bool:
+        """True for a model whose texts may have several labels, or none."""
+        return bool(self.config["arguments"].get("labels") == SEVERAL)
+
+    @property
+    def decisions(self) -> Decisions:
+        """The labels that it gives, and their thresholds."""
+        return Decisions(self.labels, self.is_several, self.config.get("thresholds", {}))
+
+    def predict(self, texts: Sequence[str], *, threshold: Threshold = None) -> list[Prediction]:
         """Classify raw texts. Empty texts and unknown words are allowed.
 
         Args:
             texts: A sequence of strings, or a table (see ``Corpus.from_frame``), whose texts are in the column of the
                 training.
+            threshold: The probability from which a label is given, in place of the bundle's own: a number, or numbers
+                by label. For models of several labels per text, and of two labels, where a number is the second's.
 
         Returns:
             One ``Prediction`` per text, in order.
@@ -81,36 +95,41 @@ class ClassificationBundle(Bundle):
         Raises:
             TypeError: A single string or a dictionary in place of a sequence, or an item that is not a string, such as
                 None. The message gives its position.
-            ValueError: A table without that column.
+            ValueError: A table without that column, or a threshold that is out of range or has no place.
         """
-        return Answers(self.predict_stream(texts))
+        return Answers(self.predict_stream(texts, threshold=threshold))
 
-    def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
-        """Classify texts as they come, in constant memory: one prediction per text, in order."""
+    def predict_stream(self, texts: Iterable[str], *, threshold: Threshold = None) -> Iterator[Prediction]:
+        """Classify texts as they come, in constant memory: one prediction per text, in order. See ``predict``."""
+        return self._predictions(texts, self.decisions.with_threshold(threshold))
+
+    def _predictions(self, texts: Iterable[str], decisions: Decisions) -> Iterator[Prediction]:
         from dense_lstm_zoo.data.batching import word_ids
 
         for chunk in self._chunks(texts):
             rows = self.text_to_ids.encode(chunk)
             logits = self._logits_of_rows(rows)
             counts = [int((word_ids(row) > UNKNOWN).sum()) for row in rows]
-            shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
-            for text, row, best, count in zip(chunk, shares, likeliest, counts, strict=True):
-                by_label = dict(zip(self.labels, row.tolist(), strict=True))
-                yield Prediction(text, self.labels[best], float(row[best]), by_label, count)
+            yield from decisions.predictions(chunk, logits, self._shares(logits), counts)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities (texts, classes) of raw texts. Raises the same errors as ``predict``."""
-        return softmax(self._all_logits(texts), self.temperature)
+        return self._shares(self._all_logits(texts))
+
+    def _shares(self, logits: np.ndarray) -> np.ndarray:
+        """Return the probabilities (texts, classes) of logits."""
+        return probabilities(logits, self.temperature, is_several=self.is_several)
 
     @property
     def temperature(self) -> float | None:
-        """The number that divides logits before the softmax, or None for a bundle that is not calibrated."""
+        """The number that divides logits before the softmax or sigmoid, None for a bundle that is not calibrated."""
         return self.metrics.get("temperature")
 
     def calibrate(self, split: Split, label_names: Sequence[str] | None = None) -> float:
         """Fit the temperature on labelled texts, best those of dev, and return it, and no label changes.
 
-        Probabilities of this bundle and of its exports are then softmax(logits / temperature). Bundles keep it.
+        Probabilities of this bundle and of its exports are then softmax(logits / temperature), and thresholds move with
+        them. Bundles keep it.
         Another temperature than before drops the losses, the calibration errors and the analysis that the bundle had:
         ``rescore`` finds them again.
 
@@ -125,6 +144,8 @@ class ClassificationBundle(Bundle):
         """
         labels, before = self._indices(split, label_names), self.temperature
         temperature = fit_temperature(self._logits(split.texts), labels)
+        if thresholds := self.config.get("thresholds"):
+            self.config["thresholds"] = label_sets.moved(thresholds, before, temperature)
         if temperature != (before or 1.0):
             self.metrics = {name: value for name, value in self.metrics.items() if not _OF_TEMPERATURE.search(name)}
             self.evaluation = {}
@@ -133,10 +154,49 @@ class ClassificationBundle(Bundle):
             self.scored_weights = self.fingerprint()
         return float(temperature)
 
+    def tune_thresholds(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
+        """Choose the threshold of each label that gives it the highest F1 on labelled texts, best those of dev.
+
+        It is for models of several labels per text, and of two labels, where the second gets one. A label with fewer
+        than five of the texts gets the threshold that is best for all together. Bundles and exports keep them. Scores
+        of the bundle are dropped, as they may change: ``rescore`` finds them again.
+
+        Args:
+            split: Texts with labels that the model was not trained on, as for ``evaluate``.
+            label_names: As for ``evaluate``.
+
+        Returns:
+            The thresholds by label.
+
+        Raises:
+            ValueError: As for ``evaluate``, or a model of more than two labels of which a text has one.
+
+        Example:
+            ``bundle.tune_thresholds(corpus.dev)``, then ``bundle.save("runs/mine", overwrite=True)``
+        """
+        split, labels = self.labelled(split, label_names)
+        return self.tune_thresholds_of(self._logits(split.texts), labels)
+
+    def tune_thresholds_of(self, logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+        """Choose thresholds as ``tune_thresholds`` does, from logits of texts and the labels of ``labelled``."""
+        shares = self._shares(logits)
+        if self.is_several:
+            values = label_sets.best_thresholds(shares, labels).tolist()
+            thresholds = dict(zip(self.labels, values, strict=True))
+        else:
+            Decisions(self.labels).with_threshold(0.5)  # raises for more than two labels
+            thresholds = {self.labels[1]: label_sets.best_of_two(shares, labels)}
+        if thresholds != self.config.get("thresholds"):
+            self.metrics = {name: x for name, x in self.metrics.items() if not name.startswith(("dev_", "test_"))}
+            self.evaluation = {}
+        self.config["thresholds"] = thresholds
+        return thresholds
+
     def predict_frame(self, frame: pd.DataFrame, *, text: Any, prefix: str | None = None) -> pd.DataFrame:
         """Return a copy of a frame with predictions for its texts. Its index and columns are kept.
 
-        The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``.
+        The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``. Where texts may have
+        several labels, ``labels`` holds a list of them.
 
         Args:
             frame: A pandas DataFrame, or another table (see ``Corpus.from_frame``), of which a DataFrame is made.
@@ -155,14 +215,14 @@ class ClassificationBundle(Bundle):
 
         frame = check_frame("frame", frame)
         texts = column("the frame", frame, text)
-        names = [*("label", "probability"), *(f"probability_{label}" for label in self.labels)]
+        names = frames.columns_of(self.labels, is_several=self.is_several)
         frames.new_columns(frame, names, prefix)
-        logits = self._all_logits(texts)
-        shares = softmax(logits, self.temperature)
-        return frames.with_predictions(frame, shares, logits.argmax(axis=1), self.labels, prefix)
+        return frames.with_predictions(frame, list(self.predict_stream(texts)), names, prefix)
 
     def explain(self, text: str) -> Explanation:
         """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
+
+        Of several labels, the likeliest is explained, whether or not it reaches its threshold.
 
         Args:
             text: A raw string.
@@ -180,7 +240,7 @@ class ClassificationBundle(Bundle):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
         arrays = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
-        shares = softmax(arrays["logits"][None], self.temperature)[0]
+        shares = self._shares(arrays["logits"][None])[0]
         best = int(arrays["logits"].argmax())
         return Explanation(
             text=text,
@@ -290,7 +350,8 @@ class ClassificationBundle(Bundle):
             seed: Of the groups from which one text each is taken.
 
         Returns:
-            Those that the model is least sure of first, with the label that it would give.
+            Those that the model is least sure of first, with the label that it would give. Of several labels it is
+            the likeliest, and the model is unsure of a text by the label that is nearest to its threshold.
 
         Raises:
             TypeError: As for ``predict``.
@@ -304,23 +365,28 @@ class ClassificationBundle(Bundle):
         checks.integer("number", number)
         return suggesting.suggest(self, [text for chunk in self._chunks(texts) for text in chunk], number, seed)
 
-    def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
+    def evaluate(
+        self, split: Split, label_names: Sequence[str] | None = None, *, threshold: Threshold = None
+    ) -> dict[str, float]:
         """Score the model on labelled texts.
 
         Args:
             split: Texts with labels, such as ``load_corpus("trec").test``, or a table with the columns of the training,
                 or a mapping of tables, such as a ``DatasetDict``, whose ``test`` is scored.
             label_names: Names of the split's labels. The default is the bundle's own.
+            threshold: As for ``predict``.
 
         Returns:
             ``accuracy``, ``macro_f1`` (the mean over classes that occur or are predicted), ``loss`` (mean
             cross-entropy) and ``texts`` (how many). If the bundle is calibrated, also ``calibration_error``, and both
             of what it would be without the temperature: ``loss_uncalibrated``, ``calibration_error_uncalibrated``.
+            Where texts may have several labels, those of ``classification.label_sets.scores``.
 
         Raises:
-            ValueError: No texts, a label that the model does not know, or one without a name.
+            ValueError: No texts, a label that the model does not know, or one without a name, texts with one label each
+                for a model of several, or the reverse, or as for ``predict``.
         """
-        return self.assess(split, label_names)[0]
+        return self.assess(split, label_names, threshold=threshold)[0]
 
     def analyse(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, Any]:
         """Analyse the errors on labelled texts, given as to ``evaluate``. See ``classification.analysis.analyse``."""
@@ -333,6 +399,7 @@ class ClassificationBundle(Bundle):
         *,
         errors: bool = False,
         baseline: Baseline | None = None,
+        threshold: Threshold = None,
     ) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts.
 
@@ -341,18 +408,25 @@ class ClassificationBundle(Bundle):
         """
         from dense_lstm_zoo.classification import analysis as analyses
 
+        decisions = self.decisions.with_threshold(threshold)
         split, labels = self.labelled(split, label_names)
         logits, temperature = self._logits(split.texts), self.temperature
+        if self.is_several:
+            scores, analysis, predicted = label_sets.assess(
+                split, labels, logits, decisions, temperature, with_errors=errors
+            )
+            return self._beside(baseline, split, labels, predicted, scores, analysis)
+        predicted = decisions.best(logits, self._shares(logits))
 
         def scores_with(divisor: float | None) -> tuple[float, dict[str, Any]]:
             log_shares = log_softmax(logits, divisor)
             loss = float(-log_shares[np.arange(len(labels)), labels].mean())
-            return loss, analyses.analyse(split.texts, labels, np.exp(log_shares), self.labels)
+            return loss, analyses.analyse(split.texts, labels, np.exp(log_shares), self.labels, predicted)
 
         loss, analysis = scores_with(temperature)
         by_class = [row["f1"] for row in analysis["classes"] if row["f1"] is not None]
         scores = {
-            "accuracy": float((logits.argmax(axis=1) == labels).mean()),
+            "accuracy": float((predicted == labels).mean()),
             "macro_f1": float(np.mean(by_class)),
             "loss": loss,
             "texts": len(labels),
@@ -363,17 +437,30 @@ class ClassificationBundle(Bundle):
             scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
         if errors:
             shares = np.exp(log_softmax(logits, temperature))
-            analysis["errors"] = analyses.errors(split, labels, shares, self.labels)
+            analysis["errors"] = analyses.errors(split, labels, shares, self.labels, predicted)
+        return self._beside(baseline, split, labels, predicted, scores, analysis)
+
+    def _beside(
+        self,
+        baseline: Baseline | None,
+        split: Split,
+        labels: np.ndarray,
+        predicted: np.ndarray,
+        scores: dict[str, Any],
+        analysis: dict[str, Any],
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return scores and analysis with those of a baseline, if there is one."""
         if baseline is not None:
-            compared = baseline.scores(split.texts, labels, logits.argmax(axis=1), self.labels)
+            compared = baseline.scores(split.texts, labels, predicted, self.labels)
             scores |= compared
             analysis["baseline"] = {**compared, "train_texts": baseline.num_texts} if compared else {}
         return scores, analysis
 
     def predict_indices(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the index of the likeliest label of each text: (texts,)."""
-        indices: np.ndarray = self._all_logits(texts).argmax(axis=1)
-        return indices
+        """Return the index of each text's label, (texts,), or where texts may have several, bool (texts, classes)."""
+        logits = self._all_logits(texts)
+        shares = self._shares(logits)
+        return self.decisions.chosen(shares) if self.is_several else self.decisions.best(logits, shares)
 
     def labelled(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[Split, np.ndarray]:
         """Return labelled texts, given as to ``evaluate``, and the index of each one's label among the bundle's.
@@ -392,19 +479,29 @@ class ClassificationBundle(Bundle):
         return split, self._indices(split, label_names)
 
     def _indices(self, split: Split, label_names: Sequence[str] | None) -> np.ndarray:
-        """Return the index of each text's label among the bundle's."""
+        """Return the index of each text's label among the bundle's, or of several 0 and 1 (texts, labels)."""
         names = list(label_names) if label_names is not None else self.labels
         if not len(split):
             raise ValueError("evaluate needs at least one text; received none.")
+        if split.is_several != self.is_several:
+            kinds = ("several labels per text", "one label per text")[:: 1 if self.is_several else -1]
+            raise ValueError(
+                f"The model gives {kinds[0]}, and the texts to score have {kinds[1]}."
+                + (" Write each text's labels as a list, or name a label_separator." if self.is_several else "")
+            )
         check_labels("the texts", split.labels, names)
         places = {key(label): place for place, label in enumerate(self.labels)}
         places |= {label: place for place, label in enumerate(self.labels)}  # an older bundle may have "5" and "5.0"
-        index = {name: places.get(name, places.get(key(name))) for name in {names[label] for label in split.labels}}
+        sets = split.labels if self.is_several else [(label,) for label in split.labels]
+        index = {name: places.get(name, places.get(key(name))) for name in {names[i] for label in sets for i in label}}
         for name, place in index.items():
             if place is None:
-                lines = [line for line, label in zip(split.lines, split.labels, strict=False) if names[label] == name]
+                own = zip(split.lines, sets, strict=False)
+                lines = [line for line, label in own if name in (names[i] for i in label)]
                 raise ValueError(
                     f"{f'{name_lines(lines, split.unit)}: ' if lines else ''}"
                     f"{checks.unknown_name('label', name, self.labels)}{hint(name, self.labels)}"
                 )
+        if self.is_several:
+            return Split(split.texts, [[index[names[i]] for i in label] for label in sets]).targets(len(self.labels))
         return np.array([index[names[label]] for label in split.labels])

@@ -18,6 +18,20 @@ def softmax(logits: np.ndarray, temperature: float | None = None) -> np.ndarray:
     return shares
 
 
+def sigmoid(logits: np.ndarray, temperature: float | None = None) -> np.ndarray:
+    """Return the probability of each label by itself (texts, labels), of logits divided by the temperature."""
+    if temperature is not None:
+        logits = logits / logits.dtype.type(temperature)
+    exp = np.exp(-np.abs(logits))  # at most 1
+    shares: np.ndarray = np.where(logits >= 0, 1, exp) / (1 + exp)
+    return shares
+
+
+def probabilities(logits: np.ndarray, temperature: float | None, *, is_several: bool) -> np.ndarray:
+    """Return the probabilities (texts, labels) of logits: of one label per text, or of each label by itself."""
+    return (sigmoid if is_several else softmax)(logits, temperature)
+
+
 def log_softmax(logits: np.ndarray, temperature: float | None = None) -> np.ndarray:
     """Return the logarithms of these probabilities, in float64."""
     logits = logits.astype(np.float64) / (1.0 if temperature is None else temperature)
@@ -30,12 +44,12 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     """Return the temperature with the smallest mean negative log likelihood, between 1/20 and 20.
 
     The likelihood is convex in b = 1/T, and its slope is the mean of sum_j p_j z_j - z_label, so bisection finds it.
-    If every text is right, smaller is always better and says nothing: the temperature is then 1.
+    If every text is right, smaller is always better and says nothing: the temperature is then 1. Where texts may have
+    several labels, each label is a decision, and the slope is the mean over texts of sum_c (p_c - y_c) z_c.
 
     Args:
         logits: (texts, classes).
-        labels: The index of the right class of each text.
-
+        labels: The index of the right class of each text, or 0 and 1 (texts, classes).
     Reference: Guo et al. 2017, section 4.2.
 
     Example:
@@ -44,12 +58,15 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
         1.0986
     """
     logits = logits.astype(np.float64)
-    of_label = logits[np.arange(len(labels)), labels]
-    if (of_label == logits.max(axis=1)).all():
+    is_several = labels.ndim == 2
+    of_labels = (logits * labels).sum(axis=1) if is_several else logits[np.arange(len(labels)), labels]
+    is_right = (logits > 0) == (labels > 0) if is_several else of_labels == logits.max(axis=1)
+    if is_right.all():
         return 1.0
 
     def slope(temperature: float) -> float:
-        return float(((np.exp(log_softmax(logits, temperature)) * logits).sum(axis=1) - of_label).mean())
+        shares = sigmoid(logits, temperature) if is_several else np.exp(log_softmax(logits, temperature))
+        return float(((shares * logits).sum(axis=1) - of_labels).mean())
 
     low, high = -math.log(_HIGHEST), math.log(_HIGHEST)  # of log T. The slope falls as T rises
     for _ in range(60):
@@ -59,7 +76,21 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 
 
 def log_likelihoods(logits: np.ndarray, labels: np.ndarray, temperature: float | None = None) -> np.ndarray:
-    """Return the logarithm of the right label's probability, for each text."""
+    """Return the logarithm of the right label's probability, for each text, or of all of its labels together.
+
+    Args:
+        logits: (texts, classes).
+        labels: The index of each text's label, or where texts may have several 0 and 1 (texts, classes).
+        temperature: Divides the logits.
+
+    Example:
+        >>> np.exp(log_likelihoods(np.zeros((1, 2)), np.array([[1, 0]])))
+        array([0.25])
+    """
+    if labels.ndim == 2:
+        logits = logits.astype(np.float64) / (1.0 if temperature is None else temperature)
+        sums: np.ndarray = (labels * logits - np.logaddexp(0, logits)).sum(axis=1)
+        return sums
     likelihoods: np.ndarray = log_softmax(logits, temperature)[np.arange(len(labels)), labels]
     return likelihoods
 
@@ -72,7 +103,7 @@ def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
 
     Args:
         logits: (texts, classes).
-        labels: The index of the right class of each text.
+        labels: As for ``log_likelihoods``.
 
     Example:
         >>> logits, labels = np.array([[2.0, 0.0]] * 4), np.array([0, 0, 0, 1])

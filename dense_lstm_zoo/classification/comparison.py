@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo.comparing.outcomes import Outcomes, of_labels
+from dense_lstm_zoo.comparing.outcomes import Outcomes, of_label_sets, of_labels
 from dense_lstm_zoo.data.labels import key
 
 if TYPE_CHECKING:
@@ -18,7 +18,11 @@ SCORES = ("accuracy", "macro_f1")
 
 
 def check(first: Side, second: Side) -> None:
-    """Raise ``ValueError`` for models of different labels."""
+    """Raise ``ValueError`` for models of different labels, or of one label per text and of several."""
+    kinds = [side.config["arguments"].get("labels", "one") for side in (first, second)]
+    if kinds[0] != kinds[1]:
+        several, one = (first, second) if kinds[0] == "several" else (second, first)
+        raise ValueError(f"{several.name} gives several labels per text, and {one.name} one: they cannot be compared.")
     labels = [{key(label): label for label in side.labels} for side in (first, second)]
     names = [labels[0].keys() - labels[1].keys(), labels[1].keys() - labels[0].keys()]
     for side, keys, own in zip((first, second), names, labels, strict=True):
@@ -32,6 +36,10 @@ def outcomes(
 ) -> Outcomes:
     """Return what two classifiers make of labelled texts, which ``evaluate`` takes too."""
     split, right = first.labelled(data, label_names)
+    if first.is_several:
+        columns = [[key(label) for label in second.labels].index(key(label)) for label in first.labels]
+        chosen = second.predict_indices(split.texts)[:, columns]
+        return of_label_sets(split.texts, right > 0, first.predict_indices(split.texts), chosen, first.labels)
     place = {key(label): i for i, label in enumerate(first.labels)}
     of_second = np.array([place[key(label)] for label in second.labels])
     predicted = of_second[second.predict_indices(split.texts)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from dense_lstm_zoo.classification.calibration import log_likelihoods
-from dense_lstm_zoo.classification.corpus import deal_out
+from dense_lstm_zoo.classification.corpus import deal_out, strata
+from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_decisions
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
 _FOLDS = 5
@@ -31,6 +33,8 @@ class ConvexHead:
         strength: C of the logistic regression: a larger one is regularised less.
         dev_accuracy: The share of dev texts, or of those held out, that such a head labels right.
         dev_log_likelihoods: The logarithm of the probability that it gives to the right label of each.
+        dev_logits: Its logits of these texts, in the order of ``dev_labels``, and so of their likelihoods.
+        dev_labels: Their labels.
     """
 
     kernel: np.ndarray
@@ -40,6 +44,8 @@ class ConvexHead:
     strength: float
     dev_accuracy: float = 0.0
     dev_log_likelihoods: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    dev_logits: np.ndarray | None = None
+    dev_labels: np.ndarray | None = None
 
     @property
     def dev_likelihood(self) -> float:
@@ -73,7 +79,8 @@ def fit(
 
     Args:
         features: What the last layer reads of the training texts: (texts, width).
-        labels: The index of each one's label.
+        labels: The index of each one's label, or where texts may have several 0 and 1 (texts, labels): then the head
+            has a regression for each label, all with one C.
         num_classes: The number of labels. One without a training text is never predicted.
         dev: Features and labels of dev texts, or None.
         class_weight: The weight of each label's index, or None.
@@ -85,18 +92,35 @@ def fit(
         >>> fit(features, labels, num_classes=2).logits(features[:2]).argmax(axis=1)
         array([0, 1])
     """
-    weights = np.ones(len(labels)) if class_weight is None else np.array([class_weight[label] for label in labels])
-    if shares is not None and class_weight is not None:
-        weights = shares @ np.array([class_weight[label] for label in range(num_classes)])
-    targets = _Targets(labels, weights, shares)
+    targets = _Targets(labels, _weights(labels, num_classes, class_weight, shares), shares)
     if dev is None:
         return _cross_validated(features, targets, num_classes)
     return _best((head, head.logits(dev[0]), dev[1]) for head in _heads(features, targets, num_classes, _STRENGTHS))
 
 
+def _weights(
+    labels: np.ndarray, num_classes: int, class_weight: Mapping[int, float] | None, shares: np.ndarray | None
+) -> np.ndarray:
+    """Return the weight of each text (texts,), or of each of its labels (texts, labels) where it may have several."""
+    by_class = class_weight or dict.fromkeys(range(num_classes), 1.0)
+    if labels.ndim == 2:
+        weights = weights_of_decisions(by_class, labels)
+        assert weights is not None
+        return weights
+    of_label = np.array([by_class[label] for label in range(num_classes)])
+    weighted: np.ndarray = of_label[labels] if shares is None or class_weight is None else shares @ of_label
+    return weighted
+
+
 @dataclass(frozen=True, eq=False)
 class _Targets:
-    """The targets of a regression: labels and weights (texts,), and soft labels (texts, classes) or None."""
+    """The targets of a regression.
+
+    Args:
+        labels: (texts,), or 0 and 1 (texts, labels) where texts may have several.
+        weights: Likewise.
+        shares: Soft labels (texts, classes), or None.
+    """
 
     labels: np.ndarray
     weights: np.ndarray
@@ -127,8 +151,8 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
     for head, logits, labels in candidates:
         likelihoods = log_likelihoods(logits, labels)
         if best is None or likelihoods.mean() > best.dev_likelihood:
-            accuracy = float((logits.argmax(axis=1) == labels).mean())
-            best, num_worse = replace(head, dev_accuracy=accuracy, dev_log_likelihoods=likelihoods), 0
+            scores: dict[str, Any] = {"dev_accuracy": accuracy(logits, labels), "dev_log_likelihoods": likelihoods}
+            best, num_worse = replace(head, **scores, dev_logits=logits, dev_labels=labels), 0
         else:
             num_worse += 1
         if num_worse == _PATIENCE:
@@ -140,7 +164,7 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
 def _cross_validated(features: np.ndarray, targets: _Targets, num_classes: int) -> ConvexHead:
     """Return the head of all texts, with the C that is best for texts that were held out."""
     labels = targets.labels
-    fold_of = deal_out(labels, min(_FOLDS, len(labels)), seed=0)
+    fold_of = deal_out(strata(labels), min(_FOLDS, len(labels)), seed=0)
     folds = [(fold_of != fold, fold_of == fold) for fold in range(fold_of.max() + 1)]
     held_out_labels = np.concatenate([labels[out] for _, out in folds])
     by_fold = [_heads(features[own], targets.select(own), num_classes, _STRENGTHS) for own, _ in folds]
@@ -152,7 +176,8 @@ def _cross_validated(features: np.ndarray, targets: _Targets, num_classes: int) 
 
     best = _best(candidates())
     (head,) = _heads(features, targets, num_classes, (best.strength,))
-    return replace(head, dev_accuracy=best.dev_accuracy, dev_log_likelihoods=best.dev_log_likelihoods)
+    scores = ("dev_accuracy", "dev_log_likelihoods", "dev_logits", "dev_labels")
+    return replace(head, **{name: getattr(best, name) for name in scores})
 
 
 def _heads(
@@ -164,25 +189,34 @@ def _heads(
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-6)
     rows, labels, weights = targets.rows()
-    scaled, present, rotation = (features - mean) * scale, np.unique(labels), None
+    scaled, rotation = (features - mean) * scale, None
     if len(scaled) < scaled.shape[1]:  # the coefficients are a sum of texts, so that as many directions are enough
         rotation = np.linalg.svd(scaled, full_matrices=False)[2]
         scaled = scaled @ rotation.T
     scaled = scaled[rows]
-    regression = LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True)
+    columns = [*labels.T] if labels.ndim == 2 else [labels]
+    column_weights = [*weights.T] if labels.ndim == 2 else [weights]
+    regressions = [LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True) for _ in columns]
     for strength in strengths:
         kernel = np.zeros((features.shape[1], num_classes), np.float32)
         bias = np.full(num_classes, _NEVER, np.float32)
-        if len(present) == 1:
-            bias[present] = 0.0
-        else:
+        for number, (column, regression) in enumerate(zip(columns, regressions, strict=True)):
+            present: Any = np.unique(column)
+            if len(present) == 1:
+                if labels.ndim == 1:
+                    bias[present] = 0.0
+                elif present[0]:  # a label that all texts have
+                    bias[number] = -_NEVER
+                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # one that has not converged is compared like the others
-                regression.set_params(C=strength).fit(scaled, labels, weights)
+                regression.set_params(C=strength).fit(scaled, column, column_weights[number])
             coefficients, intercepts = regression.coef_, regression.intercept_
             if rotation is not None:
                 coefficients = coefficients @ rotation
-            if len(present) == 2:  # a single logit, of the second label
+            if labels.ndim == 2:
+                present = [number]
+            elif len(present) == 2:  # a single logit, of the second label
                 coefficients = np.concatenate([-coefficients, coefficients]) / 2
                 intercepts = np.array([-1, 1]) * intercepts / 2
             kernel[:, present], bias[present] = coefficients.T, intercepts
@@ -191,4 +225,4 @@ def _heads(
 
 def accuracy_and_likelihood(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     """Return the share of right labels, and the mean log-likelihood."""
-    return float((logits.argmax(axis=1) == labels).mean()), float(log_likelihoods(logits, labels).mean())
+    return accuracy(logits, labels), float(log_likelihoods(logits, labels).mean())

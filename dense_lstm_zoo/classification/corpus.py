@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.label_columns import LabelColumns
 from dense_lstm_zoo.data.labels import key as label_key
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NO_LABEL = -2
+_SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """Texts and, for each, the index of its label in ``Corpus.label_names``.
+    """Texts and, for each, the index of its label in ``Corpus.label_names``, or a list of them if texts have several.
 
     Training texts may have soft labels instead, or as well: ``probabilities``, a matrix (texts, labels). The labels, or
     some of them, are then None. In their place ``labels`` holds the likeliest ones, and ``is_labelled`` says which are
@@ -37,9 +39,10 @@ class Split:
     errors, and ``unit`` whether that is a "line" or a "row".
 
     Raises:
-        TypeError: A string in place of texts, an item that is no string, or a label that is not an integer.
-        ValueError: Another number of labels than of texts, or probabilities that are negative, not finite or do not add
-            up to 1.
+        TypeError: A string in place of texts, an item that is no string, a label that is not an integer, or lists
+            among single labels.
+        ValueError: Another number of labels than of texts, probabilities beside lists of labels, or probabilities that
+            are negative, not finite or do not add up to 1.
 
     Example:
         >>> split = Split(["fine", "dull"], [1, None], probabilities=[[0.4, 0.6], [0.9, 0.1]])
@@ -48,7 +51,7 @@ class Split:
     """
 
     texts: Sequence[str]
-    labels: Sequence[int] = ()
+    labels: Sequence[Any] = ()
     lines: Sequence[int] = field(default=(), compare=False)
     unit: str = field(default="line", compare=False)
     probabilities: Any = field(default=(), compare=False, kw_only=True)
@@ -62,14 +65,16 @@ class Split:
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):
-            object.__setattr__(self, "labels", array("i", self.labels))
+            labels: Any = _label_sets(self.labels) if _holds_sets(self.labels) else array("i", self.labels)
+            object.__setattr__(self, "labels", labels)
             object.__setattr__(self, "lines", array("q", self.lines))
             return
         object.__setattr__(self, "texts", list(self.texts))
         for number, text in enumerate(self.texts):
             if not isinstance(text, str | bytes):
                 raise TypeError(checks.not_text("texts", number, text))
-        object.__setattr__(self, "labels", [_index(label) for label in self.labels])
+        labels = _label_sets(self.labels) if _holds_sets(self.labels) else [_index(label) for label in self.labels]
+        object.__setattr__(self, "labels", labels)
 
     @property
     def is_soft(self) -> bool:
@@ -84,6 +89,8 @@ class Split:
         if len(shares) != len(self.texts):
             raise ValueError(f"probabilities need a row for each of {len(self.texts)} texts; received {len(shares)}.")
         is_labelled, labels = np.asarray(self.is_labelled, bool), self.labels
+        if labels is not None and any(isinstance(label, _SETS) for label in labels):
+            raise soft_labels.beside_several("The split")
         if not len(is_labelled):
             own = list[Any](self.labels) if self.labels is not None and len(self.labels) else [None] * len(shares)
             is_labelled = np.array([label is not None for label in own], bool)
@@ -96,6 +103,27 @@ class Split:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def is_several(self) -> bool:
+        """True if texts have several labels, each a tuple of indices."""
+        return _holds_sets(self.labels)
+
+    def targets(self, num_labels: int) -> np.ndarray:
+        """Return the labels as an array: indices (texts,), or 0 and 1 (texts, labels) if texts have several.
+
+        Example:
+            >>> Split(["both", "none"], [[0, 1], []]).targets(2).tolist()
+            [[1, 1], [0, 0]]
+        """
+        import numpy as np
+
+        if not self.is_several:
+            return np.array(self.labels)
+        targets = np.zeros((len(self), num_labels), np.int8)
+        rows = np.repeat(np.arange(len(self)), [len(label) for label in self.labels])
+        targets[rows, [index for label in self.labels for index in label]] = 1
+        return targets
+
     def __repr__(self) -> str:
         return f"<Split: {len(self):,} texts>"
 
@@ -106,7 +134,8 @@ class Split:
             soft = {name: getattr(self, name)[indices] for name in ("probabilities", "is_labelled")}
             soft["teachers"] = self.teachers
         if isinstance(self.texts, StoredTexts):
-            labels, rows = _of_array(self.labels, indices), _of_array(self.lines, indices) if self.lines else ()
+            rows = _of_array(self.lines, indices) if self.lines else ()
+            labels: Any = [self.labels[i] for i in indices] if self.is_several else _of_array(self.labels, indices)
             return Split(self.texts.select(indices), labels, rows, self.unit, **soft)
         lines = [self.lines[i] for i in indices] if self.lines else ()
         return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit, **soft)
@@ -135,8 +164,27 @@ def _index(label: Any) -> int:
         return operator.index(label)
     except TypeError:
         raise TypeError(
-            f"A split's labels must be integers, the places of their names in label_names; received {label!r:.80}."
+            "A split's labels must be integers, the places of their names in label_names, or where texts have several "
+            f"a list of them for each text; received {label!r:.80}."
         ) from None
+
+
+def _holds_sets(labels: Sequence[Any]) -> bool:
+    return isinstance(next(iter(labels), None), _SETS)
+
+
+def _label_sets(labels: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the indices of each text's labels in order, each once. Equal ones are one object."""
+    shared: dict[tuple[int, ...], tuple[int, ...]] = {}
+    sets = []
+    for label in labels:
+        if not isinstance(label, _SETS):
+            raise TypeError(
+                f"A split's labels must all be integers, or all lists of integers; received {label!r:.80} among lists."
+            )
+        indices = tuple(sorted({_index(index) for index in label}))
+        sets.append(shared.setdefault(indices, indices))
+    return sets
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,6 +223,14 @@ class Corpus(AnyCorpus):
                         f"there are {len(self.label_names)} label_names."
                     )
                 check_labels(f"{self.name}'s {part} texts", split.labels, self.label_names)
+                if len(split) and split.is_several != self.is_several:
+                    kinds = ("several labels", "one label each")[:: 1 if split.is_several else -1]
+                    raise ValueError(f"{self.name}'s {part} texts have {kinds[0]}, and its training texts {kinds[1]}.")
+
+    @property
+    def is_several(self) -> bool:
+        """True if texts may have several labels, or none."""
+        return self.train.is_several
 
     def __repr__(self) -> str:
         return f"<Corpus {self}>"
@@ -183,7 +239,8 @@ class Corpus(AnyCorpus):
         splits = {"train": self.train, "dev": self.dev, "test": self.test}
         sizes = ", ".join(f"{len(split):,} {name}" for name, split in splits.items() if split is not None)
         labels = ", ".join(self.label_names[:8]) + (", ..." if len(self.label_names) > 8 else "")
-        return f"{self.name}: {sizes}; {len(self.label_names)} labels: {labels}"
+        several = ", several per text" if self.is_several else ""
+        return f"{self.name}: {sizes}; {len(self.label_names)} labels{several}: {labels}"
 
     @classmethod
     def from_frame(
@@ -191,7 +248,9 @@ class Corpus(AnyCorpus):
         frame: pd.DataFrame,
         *,
         text: Any,
-        label: Any,
+        label: Any = None,
+        label_separator: str | None = None,
+        label_columns: Sequence[Any] | None = None,
         dev: pd.DataFrame | float | None = None,
         test: pd.DataFrame | float | None = None,
         seed: int = 0,
@@ -203,12 +262,17 @@ class Corpus(AnyCorpus):
         Labels become strings, without spaces around them: 1 and 1.0 become "1", True becomes "True". They are sorted,
         by value if all of them are integers. The integers of a ``ClassLabel`` feature become the names of its classes.
 
+        Texts may have several labels: cells that are lists, strings with ``label_separator``, or ``label_columns``. An
+        empty list says that a text has none of them.
+
         Args:
             frame: The training texts and their labels: a frame of pandas or polars, a table of pyarrow, a Hugging Face
                 ``Dataset``, or another table that has ``to_pandas`` or ``__arrow_c_stream__``. It may have soft labels
                 beside the labels or in their place: columns ``probability_NAME``, one for each label.
             text: The name of the column with the texts.
             label: The name of the column with the labels, in all frames. None where ``frame`` has soft labels alone.
+            label_separator: What is between two labels of a text, such as ``|``, where a string holds several.
+            label_columns: Columns of 0 and 1 that are labels themselves, in place of ``label``.
             dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
                 there is no dev set, and ``train`` holds out a tenth.
             test: Likewise. By default there is no test set.
@@ -219,8 +283,8 @@ class Corpus(AnyCorpus):
         Raises:
             TypeError: Anything but a table.
             ValueError: A column that is not there (with near matches), a text or label that is missing or empty, a text
-                that is not a string, fewer than two labels, a label in dev or test that does not occur in training, or
-                shares that are out of range.
+                that is not a string, fewer than two labels, a label in dev or test that does not occur in training,
+                single labels among lists, or shares that are out of range.
 
         Example:
             >>> import pandas as pd
@@ -234,7 +298,8 @@ class Corpus(AnyCorpus):
         if not isinstance(name, str) or not name:
             raise ValueError(f"name must be a string that is not empty; received {name!r}.")
         checks.writable("The name", [name])
-        rows_of_frames = read_frame(frame, text=text, label=label, dev=dev, test=test, skip_empty=skip_empty)
+        labels = LabelColumns.of_options(label, label_separator, label_columns, default=None)
+        rows_of_frames = read_frame(frame, text=text, labels=labels, dev=dev, test=test, skip_empty=skip_empty)
         soft = {"train": rows_of_frames.soft}
         splits = {part: Split(*rows, **soft.get(part, {})) for part, rows in rows_of_frames.parts.items()}
         corpus = cls(
@@ -251,8 +316,9 @@ class Corpus(AnyCorpus):
     def with_dev(self, fraction: float = 0.1, seed: int = 0) -> Corpus:
         """Hold out part of the training examples as ``dev``, stratified by label.
 
-        A corpus that has a ``dev`` stays itself. Every label keeps at least one training example. Of texts with soft
-        labels, those with a label of their own are held out, and others only if there are none.
+        A corpus that has a ``dev`` stays itself. Every label keeps at least one training example. Texts with several
+        labels are stratified by the rarest of theirs. Of texts with soft labels, those with a label of their own are
+        held out, and others only if there are none.
 
         Args:
             fraction: The share of the training examples to hold out, between 0 and 1.
@@ -273,10 +339,10 @@ class Corpus(AnyCorpus):
             return self
         import numpy as np
 
-        labels = np.asarray(self.train.labels)
+        labels = strata(self.train.targets(len(self.label_names)))
         if self.train.labelled.any():
             labels = np.where(self.train.labelled, labels, _NO_LABEL)
-        members = [np.flatnonzero(labels == label) for label in range(len(self.label_names))]
+        members = [np.flatnonzero(labels == label) for label in range(len(self.label_names) + self.is_several)]
         quotas = np.array([len(indices) * fraction for indices in members])
         sizes = np.floor(quotas).astype(int)
         # Rounding each label by itself could make the total too small or too large when many labels are rare, so the
@@ -321,12 +387,12 @@ class Corpus(AnyCorpus):
         import numpy as np
 
         labelled = np.flatnonzero(self.train.labelled)
-        labels = np.asarray(self.train.labels)[labelled]
-        for name, count in zip(self.label_names, np.bincount(labels, minlength=len(self.label_names)), strict=True):
+        targets = self.train.targets(len(self.label_names))[labelled]
+        for name, count in zip(self.label_names, counts(targets, len(self.label_names)), strict=True):
             if count < folds:
                 raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {count}.")
         is_test = np.zeros(len(self.train), bool)
-        is_test[labelled[deal_out(labels, folds, seed=0) == fold - 1]] = True
+        is_test[labelled[deal_out(strata(targets), folds, seed=0) == fold - 1]] = True
         train, test = (self.train.select(np.flatnonzero(mask)) for mask in (~is_test, is_test))
         return dataclasses.replace(self, train=train, dev=None, test=test.with_hard_labels())
 
@@ -337,7 +403,8 @@ class Corpus(AnyCorpus):
             corpus: The other corpus. Its labels are matched by their names.
 
         Raises:
-            ValueError: A label that this corpus does not have, with near matches.
+            ValueError: A label that this corpus does not have, with near matches, or several labels per text where the
+                texts of this corpus have one, or the reverse.
 
         Example:
             >>> mine = Corpus("mine", ("up", "down"), Split(["fine"], [0]), None, Split(["dull"], [1]))
@@ -351,12 +418,19 @@ class Corpus(AnyCorpus):
         for name in corpus.label_names:
             if label_key(name) not in place_of:
                 raise checks.unknown_name(f"label for {self.name}:", name, self.label_names)
+        if corpus.is_several != self.is_several:
+            kinds = ("several labels", "one label")[:: 1 if corpus.is_several else -1]
+            raise ValueError(
+                f"{corpus.name}'s training texts have {kinds[0]} each; those of {self.name} have {kinds[1]}."
+            )
         places = [place_of[label_key(name)] for name in corpus.label_names]
         split, probabilities = corpus.train, corpus.train.probabilities
         if split.is_soft:
             probabilities = np.zeros((len(split), len(self.label_names)), np.float32)
             probabilities[:, places] = split.probabilities
-        labels = [places[label] for label in split.labels]
+        labels: list[Any] = [
+            [places[index] for index in label] if split.is_several else places[label] for label in split.labels
+        ]
         return dataclasses.replace(self, train=dataclasses.replace(split, labels=labels, probabilities=probabilities))
 
     def json_lines(self) -> dict[str, str]:
@@ -367,11 +441,16 @@ class Corpus(AnyCorpus):
                 parts[part] = "".join(f"{json.dumps(row)}\n" for row in self._objects(split))
         return parts
 
+    def _named(self, label: Any) -> str | list[str]:
+        if isinstance(label, tuple):
+            return [self.label_names[index] for index in label]
+        return self.label_names[label]
+
     def _objects(self, split: Split) -> Iterator[dict[str, Any]]:
         """Yield the texts of a split, with their labels and probabilities."""
         teacher = {"teacher": ", ".join(split.teachers)} if split.teachers else {}
         for i, (text, label) in enumerate(zip(split.texts, split.labels, strict=True)):
-            row: dict[str, Any] = {"text": text, "label": self.label_names[label]}
+            row: dict[str, Any] = {"text": text, "label": self._named(label)}
             if split.is_soft:
                 row["label"] = row["label"] if split.is_labelled[i] else None
                 row["probabilities"] = dict(zip(self.label_names, split.probabilities[i].tolist(), strict=True))
@@ -387,6 +466,34 @@ class Corpus(AnyCorpus):
             turns.append(counts[label])
             counts[label] += 1
         return part.select(sorted(sorted(range(len(part)), key=turns.__getitem__)[:number]))
+
+
+def counts(targets: np.ndarray, num_labels: int) -> np.ndarray:
+    """Return the number of texts of each label (labels,), from what ``Split.targets`` returns."""
+    import numpy as np
+
+    return targets.sum(axis=0, dtype=int) if targets.ndim == 2 else np.bincount(targets, minlength=num_labels)
+
+
+def strata(targets: np.ndarray) -> np.ndarray:
+    """Return the label that each text is divided by: its own, or of several the rarest, (texts,).
+
+    The rarest decides because it leaves the least choice (Sechidis et al. 2011, section 3). Texts without any label are
+    a group of their own, after the last label.
+
+    Args:
+        targets: What ``Split.targets`` returns.
+
+    Example:
+        >>> strata(Split(list("abcd"), [[0, 1], [0], [0], []]).targets(2)).tolist()
+        [1, 0, 0, 2]
+    """
+    import numpy as np
+
+    if targets.ndim == 1:
+        return targets
+    rarity = np.where(targets > 0, targets.sum(axis=0, dtype=int), np.iinfo(int).max)
+    return np.where(targets.any(axis=1), rarity.argmin(axis=1), targets.shape[1])
 
 
 def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
@@ -409,8 +516,10 @@ def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold_of
 
 
-def check_labels(owner: str, labels: Sequence[int], names: Sequence[str]) -> None:
+def check_labels(owner: str, labels: Sequence[Any], names: Sequence[str]) -> None:
     """Raise ``ValueError`` for a label that is not the index of one of the names."""
+    if _holds_sets(labels):
+        labels = [index for label in set(labels) for index in label]
     if not labels or (min(labels) >= 0 and max(labels) < len(names)):
         return
     wrong = next(label for label in labels if not 0 <= label < len(names))

@@ -45,7 +45,8 @@ def text_dataset(
 
     Args:
         texts: Strings.
-        labels: One per text: names, or integers from 0. None for texts to predict.
+        labels: One per text: names, or integers from 0. Or where texts may have several, a list of them for each. None
+            for texts to predict.
         batch_size: Texts per batch.
         shuffle: Whether labelled texts come in another order in each epoch. Otherwise they are sorted by length.
         seed: Seed for the order.
@@ -65,8 +66,8 @@ def text_dataset(
     Returns:
         A ``tf.data.Dataset`` with three more attributes: ``vocabulary``, ``label_names`` (a tuple of strings, None
         without labels and names) and ``model_arguments``, what ``build`` needs to know: ``vocab_size``,
-        ``num_classes``, ``num_chars`` and, with ``vectors``, ``embedding_matrix`` and its sizes. A dataset that is
-        derived from it (``map``, ``take``) does not have them.
+        ``num_classes``, ``labels`` where texts may have several, ``num_chars`` and, with ``vectors``,
+        ``embedding_matrix`` and its sizes. A dataset that is derived from it (``map``, ``take``) does not have them.
 
     Raises:
         TypeError: Texts that are not strings, or labels that are neither strings nor integers.
@@ -112,7 +113,8 @@ def text_dataset(
         vocabulary, matrix = vocabulary_of(texts, vector_words=vector_words, **options)
     dataset: Any = _batches(vocabulary.text_to_ids().encode(texts), labels, weights, batch_size, shuffle, seed)
     dataset.vocabulary, dataset.label_names = vocabulary, names
-    dataset.model_arguments = model_arguments(vocabulary, names, matrix)
+    is_several = labels is not None and labels.ndim == 2
+    dataset.model_arguments = model_arguments(vocabulary, names, matrix, is_several=is_several)
     return dataset
 
 
@@ -155,7 +157,8 @@ def bucketed(
         ids: The ids of each text: lists or arrays (tokens,), a ``tf.RaggedTensor``, or an array (texts, time)
             right-padded with 0. For models with more inputs, a dictionary of them with ``token_ids``, such as
             ``char_ids`` (texts, time, 24).
-        labels: One integer per text, from 0. None for texts to predict.
+        labels: One integer per text, from 0, or a list of them for each where texts may have several. None for texts to
+            predict.
         lengths: How many ids of each row are real. By default all before the padding.
         batch_size: Texts per batch.
         shuffle: Whether labelled texts come in another order in each epoch. Otherwise they are sorted by length.
@@ -179,7 +182,7 @@ def bucketed(
     _check(batch_size, seed)
     rows = fit_inputs.rows_of(ids, lengths, vocab_size)
     if labels is not None:
-        labels = fit_inputs.class_indices(labels, len(rows), num_classes)
+        labels = fit_inputs.class_targets(labels, len(rows), num_classes)
     return _batches(rows, labels, _weights(sample_weight, labels, len(rows)), batch_size, shuffle, seed)
 
 
@@ -209,11 +212,15 @@ def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffl
     return TrainingBatches(rows, labels, batch_size=batch_size, seed=seed, weights=weights).dataset
 
 
-def model_arguments(vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any) -> dict[str, Any]:
+def model_arguments(
+    vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any, *, is_several: bool = False
+) -> dict[str, Any]:
     """Return the arguments of a model that follow from the data, as ``train`` sets them."""
     arguments: dict[str, Any] = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
     if vocabulary.chars:
         arguments["num_chars"] = vocabulary.num_chars
     if names is not None:
         arguments["num_classes"] = len(names)
+    if is_several:
+        arguments["labels"] = "several"
     return arguments if matrix is None else {**arguments, "embedding_dim": matrix.shape[1], "embedding_matrix": matrix}

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
 
 _ANSWER = "`labels` names the columns of `probabilities`; `label` is the likeliest."
+_ANSWER_BY_THRESHOLD = "`labels` names the columns of `probabilities`; `label` is the one that its threshold decides."
+_ANSWER_OF_SEVERAL = (
+    "`labels` names the columns of `probabilities`, and `predicted` says which of them a text has: those that reach "
+    "their thresholds. `label` is the likeliest of these, or empty if there is none."
+)
 _EXPLAIN = (
     "The words that the model read, how much each raised the logit of the predicted label (`saliency`: gradient times "
     "input), and the `shares` of attention or routing that each got, if the model's pooling has any."
@@ -38,7 +43,8 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         - ``embed``: ``text`` (batch,) strings.
 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
-    classes), the names of the columns of ``probabilities``. ``explain`` returns the results of
+    classes), the names of the columns of ``probabilities``. Where texts may have several labels, ``predicted`` (batch,
+    classes) says which of them a text has. ``explain`` returns the results of
     ``ClassificationBundle.explain``: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts, one after
     the other, and ``row_lengths`` (batch,), the number of tokens per text, and a server must not batch its requests.
     ``embed`` returns ``vectors`` (batch, width) in float32, the results of ``ClassificationBundle.embed``.
@@ -56,7 +62,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     """
     target = files.check_new_folder(path, "export" if overwrite else None)
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
-    names, temperature = tf.constant(bundle.labels), bundle.temperature
+    names, temperature, decisions = tf.constant(bundle.labels), bundle.temperature, bundle.decisions
     both = with_pooled(model)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # all but explain share its graph
@@ -67,12 +73,24 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     def classify(ids: Any) -> dict[str, Any]:
         logits = tf.cast(pooled_and_logits(ids)[1], tf.float32)
         best = tf.argmax(logits, axis=1)
-        probabilities = tf.nn.softmax(logits if temperature is None else logits / temperature)
-        return {
+        scaled = logits if temperature is None else logits / temperature
+        probabilities = tf.nn.sigmoid(scaled) if decisions.is_several else tf.nn.softmax(scaled)
+        outputs = {
             "label": tf.gather(names, best),
             "probabilities": probabilities,
             "labels": tf.tile(names[None, :], [tf.shape(probabilities)[0], 1]),
         }
+        if decisions.is_several:
+            predicted = probabilities >= tf.constant(decisions.values, tf.float32)
+            best = tf.argmax(tf.where(predicted, probabilities, -1.0), axis=1)
+            label = tf.where(tf.reduce_any(predicted, axis=1), tf.gather(names, best), "")
+            outputs |= {"label": label, "predicted": predicted}
+        elif decisions.thresholds:
+            ((label, threshold),) = decisions.thresholds.items()
+            place = bundle.labels.index(label)
+            best = tf.where(probabilities[:, place] >= threshold, place, 1 - place)
+            outputs["label"] = tf.gather(names, best)
+        return outputs
 
     look_inside = explainer(model)
 
@@ -91,15 +109,16 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         return ids if isinstance(ids, dict) else {"token_ids": ids}
 
     text = tf.TensorSpec((None,), tf.string, name="text")
+    answer = _ANSWER_OF_SEVERAL if decisions.is_several else _ANSWER_BY_THRESHOLD if decisions.thresholds else _ANSWER
     endpoints: Endpoints = {
         "serving_default": Endpoint(
-            lambda text: classify(text_to_ids.padded(text)), [text], texts_alone, f"The classes of texts. {_ANSWER}"
+            lambda text: classify(text_to_ids.padded(text)), [text], texts_alone, f"The classes of texts. {answer}"
         ),
         "token_ids": Endpoint(
             lambda ids: classify(tf.nest.map_structure(_with_a_step, ids)),
             [text_to_ids.signature],
             ids_of,
-            f"The classes of texts given as ids of words, right-padded with 0. {_ANSWER}",
+            f"The classes of texts given as ids of words, right-padded with 0. {answer}",
         ),
         "explain": Endpoint(explain, [text], texts_alone, _EXPLAIN, is_concatenated=True),
         "embed": Endpoint(embed, [text], texts_alone, "The vectors of texts: what the softmax layer reads."),

@@ -12,6 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.labels import sorted_labels
 
 _UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
+_LISTS = (list, tuple, set, frozenset)
 _MOST_IDS = 1 << 31  # batches hold int32
 
 
@@ -135,20 +136,24 @@ def _check_feature(name: str, rows: Sequence[np.ndarray], real: np.ndarray) -> N
 def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the index of each text's label, int32 (texts,), and the names of the labels.
 
+    Where texts have lists of labels, 0 and 1 are returned, int8 (texts, labels).
+
     Args:
-        labels: Names, or integers from 0.
+        labels: Names, or integers from 0, or for each text a list of them.
         num_texts: How many there must be.
         label_names: The names in the order of their indices. By default those that occur, sorted, or for integers their
             digits up to the largest.
 
     Raises:
-        TypeError: Labels that are neither all strings nor all integers.
+        TypeError: Labels that are neither all strings nor all integers, or lists for some texts only.
         ValueError: Another number of labels, a missing or unknown one, one out of range, fewer than two names.
     """
     values = _one_per_text("labels", labels, num_texts)
     names = None if label_names is None else tuple(label_names)
     if names is not None and (len(set(names)) < len(names) or not all(isinstance(name, str) for name in names)):
         raise ValueError(f"label_names must be different strings; received {names!r:.80}.")
+    if any(isinstance(label, _LISTS) for label in values):
+        return _matrix_of(values, names)
     if all(isinstance(label, str) for label in values):
         names = sorted_labels(set(values)) if names is None else names
         index = {name: i for i, name in enumerate(names)}
@@ -161,6 +166,31 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
     if len(names) < 2:
         raise ValueError(f"A classifier needs at least two labels; received only {names[0] if names else 'none'!r}.")
     return indices, names
+
+
+def _matrix_of(values: list[Any], names: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return 0 and 1 (texts, labels) for lists of labels, and the names."""
+    for number, label in enumerate(values):
+        if not isinstance(label, _LISTS):
+            raise TypeError(
+                f"Labels must be one for each text, or a list for each; item {number}, counted from 0, is "
+                f"{label!r:.80} among lists."
+            )
+    items = [item for label in values for item in label]
+    if not items and names is None:
+        raise ValueError("labels holds only empty lists; name the labels with label_names.")
+    indices, names = labels_of(items, len(items), names) if items else (np.zeros(0, np.int32), names or ())
+    matrix = np.zeros((len(values), len(names)), np.int8)
+    matrix[np.repeat(np.arange(len(values)), [len(label) for label in values]), indices] = 1
+    return matrix, names
+
+
+def class_targets(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
+    """Return what ``class_indices`` does, or for lists of integers 0 and 1, int8 (texts, classes)."""
+    if getattr(labels, "shape", None) is None and any(isinstance(label, _LISTS) for label in labels):
+        names = None if num_classes is None else map(str, range(checks.integer("num_classes", num_classes, 2)))
+        return labels_of(labels, num_texts, names)[0]
+    return class_indices(labels, num_texts, num_classes)
 
 
 def class_indices(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
@@ -203,7 +233,9 @@ def _one_per_text(name: str, values: Any, num_texts: int) -> list[Any]:
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list with one item per text; received {values!r:.80}.")
     if shape is not None and len(shape) != 1:
-        advice = " Turn one-hot rows into integers: argmax(axis=1)." if name == "labels" else ""
+        advice = ""
+        if name == "labels":
+            advice = " Turn one-hot rows into integers: argmax(axis=1). Of several labels, give a list for each text."
         raise ValueError(f"{name} must be one per text: ({num_texts},); received shape {tuple(shape)}.{advice}")
     items = list(np.asarray(values)) if shape is not None else list(values)
     if len(items) != num_texts:

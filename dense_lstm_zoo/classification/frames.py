@@ -14,11 +14,25 @@ from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.frames import check_frame, column
+from dense_lstm_zoo.data.label_columns import (
+    Label,
+    LabelColumns,
+    check_one_kind,
+    check_same_kind,
+    check_separated,
+    indices_of,
+    is_several,
+    names_of,
+    too_few_labels,
+    unified,
+)
 from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from dense_lstm_zoo_runtime.answers import Prediction
 
 PREFIX = "predicted_"  # of new columns, where the frame has columns with their names already
 _MOST_EXACT = 1 << 53  # above it, floating-point numbers skip integers
@@ -30,7 +44,7 @@ class Rows:
 
     Args:
         label_names: The labels of the training frame, sorted.
-        parts: For each part with a frame, its texts and the indices of their labels.
+        parts: For each part with a frame, its texts and the indices of their labels: one each, or a tuple.
         shares: For each part without one, the share of the training rows to hold out.
         columns: The names of the columns, if they are strings.
         soft: The soft labels of the training frame, as ``Split`` takes them. Empty without any.
@@ -39,7 +53,7 @@ class Rows:
     label_names: tuple[str, ...]
     parts: dict[str, tuple[list[str], list[Any]]]
     shares: dict[str, float]
-    columns: dict[str, str]
+    columns: dict[str, Any]
     soft: dict[str, Any]
 
 
@@ -47,7 +61,7 @@ def read_frame(
     frame: pd.DataFrame,
     *,
     text: Any,
-    label: Any,
+    labels: LabelColumns,
     dev: pd.DataFrame | float | None = None,
     test: pd.DataFrame | float | None = None,
     skip_empty: bool = False,
@@ -58,33 +72,37 @@ def read_frame(
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
     frames = {"train": frame, "dev": dev, "test": test}
     parts = {
-        part: _columns(part, part_frame, text, label, skip_empty)
+        part: _columns(part, part_frame, text, labels, skip_empty)
         for part, part_frame in frames.items()
         if part == "train" or (part_frame is not None and part not in shares)
     }
-    soft = _soft_rows(frame, text, label, parts["train"][2])
+    if labels.column is None and not labels.indicators:  # there are soft labels alone
+        labels = LabelColumns(soft_labels.LABEL)
+    train = parts["train"][1]
+    soft = _soft_rows(frame, (text, *labels.names), parts["train"][2])
+    check_separated(train, labels.separator, "the training frame")
+    check_same_kind({_owner(part): is_several(own[0]) for part, (_, own, _) in parts.items()})
     if soft is None:
-        names = written.unify(parts["train"][1], "the training frame")
+        names = unified(labels, train, "the training frame")
     else:
-        names = soft_rows.unified(soft, parts["train"][1], "the training frame")
-    label_names = written.sorted_labels(names.values())
+        names = soft_rows.unified(soft, train, "the training frame")
+    label_names = labels.label_names or written.sorted_labels(names.values())
     if len(label_names) < 2:
+        if is_several(train[0]):
+            raise too_few_labels("The training frame", label_names)
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
-    for part, (_, labels, rows) in ((part, each) for part, each in parts.items() if part != "train"):
-        if strange := [i for i, name in enumerate(labels) if written.key(name) not in names]:
-            first = labels[strange[0]]
+    for part, (_, own, rows) in ((part, each) for part, each in parts.items() if part != "train"):
+        strange = {name for label in own for name in names_of(label)}
+        strange = {name for name in strange if written.name_of(name, names) not in label_names}
+        if places := [i for i, label in enumerate(own) if not strange.isdisjoint(names_of(label))]:
+            first = next(name for name in names_of(own[places[0]]) if name in strange)
             raise ValueError(
-                f"{part}: {_rows(rows[strange])} with a label that does not occur in the training frame; the first is "
+                f"{part}: {_rows(rows[places])} with a label that does not occur in the training frame; the first is "
                 f"{first!r}.{written.hint(first, label_names)} Labels there: {', '.join(label_names)}."
             )
-    index = {name: i for i, name in enumerate(label_names)}
-    coded = {
-        part: (texts, [index[written.name_of(cell, names)] if cell else None for cell in labels])
-        for part, (texts, labels, _) in parts.items()
-    }
-    label = soft_labels.LABEL if label is None else label
-    has_names = isinstance(text, str) and isinstance(label, str)
-    columns = {"text_column": text, "label_column": label} if has_names else {}
+    coded = {part: (texts, _indices(own, names, label_names)) for part, (texts, own, _) in parts.items()}
+    has_names = all(isinstance(name, str) for name in (text, *labels.names))
+    columns = {"text_column": text, **labels.options} if has_names else {}
     soft_options = {}
     if soft is not None:
         rows = parts["train"][2]
@@ -94,15 +112,21 @@ def read_frame(
     return Rows(label_names, coded, shares, columns, soft_options)
 
 
-def _soft_rows(table: Any, text: Any, label: Any, rows: np.ndarray) -> SoftRows | None:
-    """Return the soft labels of the training frame, in the rows at these positions, or None without any."""
+def _soft_rows(table: Any, others: Sequence[Any], rows: np.ndarray) -> SoftRows | None:
+    """Return the soft labels of the training frame, in the rows at these positions, or None without any.
+
+    Args:
+        table: The frame.
+        others: The columns of texts and labels.
+        rows: The positions.
+    """
     frame = check_frame("The training frame", table)
-    labels = soft_labels.label_columns(frame.columns, [text, label], "the training frame")
+    labels = soft_labels.label_columns(frame.columns, others, "the training frame")
     if not labels:
         return None
     soft = SoftRows()
     cells = {name: frame[column].tolist() for column, name in labels.items()}
-    has_teacher = soft_labels.TEACHER in frame.columns and soft_labels.TEACHER not in (text, label)
+    has_teacher = soft_labels.TEACHER in frame.columns and soft_labels.TEACHER not in others
     teachers = frame[soft_labels.TEACHER].tolist() if has_teacher else [None] * len(frame)
     for row in rows.tolist():
         shares = soft_labels.present({name: values[row] for name, values in cells.items()})
@@ -110,18 +134,27 @@ def _soft_rows(table: Any, text: Any, label: Any, rows: np.ndarray) -> SoftRows 
     return soft if soft.names else None
 
 
-def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[int], tuple[str, ...]]:
+def _indices(labels: Sequence[Label], names: Mapping[str, str], label_names: Sequence[str]) -> list[Any]:
+    """Return the place of each label, or its places, and None for one that is missing, beside a soft one."""
+    places = {label: indices_of(label, names, label_names) if label != "" else None for label in set(labels)}
+    return [places[label] for label in labels]
+
+
+def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[Any], tuple[str, ...]]:
     """Return the texts of a frame to score a model on, the indices of their labels, and the labels' names.
 
     Args:
         frame: The frame.
-        columns: ``text_column`` and ``label_column``, where they are not "text" and "label".
+        columns: ``text_column``, and what says where the labels are, where they are not "text" and "label".
     """
-    text, label = columns.get("text_column", "text"), columns.get("label_column", "label")
-    texts, labels, _ = _columns("test", frame, text, label, skip_empty=False)
-    names = written.unify(labels, "the test frame")
-    label_names = written.sorted_labels(names.values())
-    return texts, [label_names.index(written.name_of(cell, names)) for cell in labels], label_names
+    of_labels = (columns.get(name) for name in ("label_column", "label_separator", "label_columns"))
+    label_columns = LabelColumns.of_options(*of_labels)
+    if label_columns.column is None:
+        label_columns = LabelColumns(separator=label_columns.separator)
+    texts, labels, _ = _columns("test", frame, columns.get("text_column", "text"), label_columns, skip_empty=False)
+    names = unified(label_columns, labels, "the test frame")
+    label_names = label_columns.label_names or written.sorted_labels(names.values())
+    return texts, _indices(labels, names, label_names), label_names
 
 
 def _is_number(value: Any) -> bool:
@@ -136,26 +169,38 @@ def _share(part: str, value: Any) -> float:
     return float(value)
 
 
-def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> tuple[list[str], list[str], np.ndarray]:
+def _owner(part: str) -> str:
+    return "the training frame" if part == "train" else f"the {part} frame"
+
+
+def _columns(
+    part: str, table: Any, text: Any, label_columns: LabelColumns, skip_empty: bool
+) -> tuple[list[str], list[Label], np.ndarray]:
     """Return the texts of a table, its labels as strings, and the positions of their rows."""
-    owner = "the training frame" if part == "train" else f"the {part} frame"
+    owner = _owner(part)
     frame = check_frame(owner[0].upper() + owner[1:], table)
-    soft = soft_labels.label_columns(frame.columns, [text, label], owner) if part == "train" else {}
-    if soft and (label is None or label == soft_labels.LABEL) and label not in frame.columns:
-        label = soft_labels.LABEL
-        frame = frame.assign(**{label: None})
-    texts, labels = column(owner, frame, text), column(owner, frame, label)
-    if text == label:
+    soft = soft_labels.label_columns(frame.columns, [text, *label_columns.names], owner) if part == "train" else {}
+    if soft and label_columns.are_several:
+        raise soft_labels.beside_several(owner)
+    if soft and label_columns.column in (None, soft_labels.LABEL) and label_columns.column not in frame.columns:
+        label_columns = LabelColumns(soft_labels.LABEL)
+        frame = frame.assign(**{soft_labels.LABEL: None})
+    if label_columns.names == (None,):
+        raise ValueError("Name the column of the labels with label=, or those that are labels with label_columns=.")
+    texts, columns = column(owner, frame, text), [column(owner, frame, name) for name in label_columns.names]
+    if text in label_columns.names:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")
     if not len(frame):
         raise ValueError(f"{owner[0].upper()}{owner[1:]} has no rows.")
     rows = np.arange(len(frame))
-    is_empty = {name: _is_empty(series) for name, series in ((text, texts), (label, labels))}
+    is_empty = {
+        name: _is_empty(cells) for name, cells in zip((text, *label_columns.names), (texts, *columns), strict=True)
+    }
     if soft:
-        is_empty[label] &= np.logical_and.reduce([_is_empty(frame[name]) for name in soft])
+        is_empty[label_columns.column] &= np.logical_and.reduce([_is_empty(frame[name]) for name in soft])
     if skip_empty:
-        is_whole = ~np.logical_or(*is_empty.values())
-        texts, labels, rows = texts[is_whole], labels[is_whole], rows[is_whole]
+        is_whole = ~np.logical_or.reduce([*is_empty.values()])
+        texts, columns, rows = texts[is_whole], [cells[is_whole] for cells in columns], rows[is_whole]
         if not len(rows):
             raise ValueError(f"{owner}: no row has both a text and a label.")
         if not is_whole.all():
@@ -173,13 +218,27 @@ def _columns(part: str, table: Any, text: Any, label: Any, skip_empty: bool) -> 
             raise ValueError(
                 f"{owner}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
             )
-    has_none = labels.isna().tolist() if soft else [False] * len(labels)
-    cells = zip(_whole(labels).tolist(), has_none, strict=True)
-    return texts.tolist(), ["" if is_none else str(value).strip() for value, is_none in cells], rows
+    cells = zip(rows.tolist(), *map(_cells, columns), strict=True)
+    labels = [label_columns.label(row_cells, f"{owner}, row {row}, counted from 0") for row, *row_cells in cells]
+    if soft and any(map(is_several, labels)):
+        raise soft_labels.beside_several(owner)
+    check_one_kind(set(labels), owner, lambda label: f"row {rows[labels.index(label)]}, counted from 0")
+    if places := [i for i, label in enumerate(labels) if is_several(label) and "" in label]:
+        raise ValueError(f"{owner}: {_rows(rows[places])} with an empty label among others.")
+    return texts.tolist(), labels, rows
+
+
+def _cells(labels: pd.Series) -> list[Any]:
+    """Return the cells of a column of labels, None for missing ones."""
+    cells = zip(_whole(labels).tolist(), labels.isna().tolist(), strict=True)
+    return [None if is_missing else cell for cell, is_missing in cells]
 
 
 def _is_empty(series: pd.Series) -> np.ndarray:
-    """Return for each cell of a column whether it is missing, or a string of nothing but white space."""
+    """Return for each cell of a column whether it is missing, or a string of nothing but white space.
+
+    An empty list is neither: it says that a text has none of the labels.
+    """
     is_blank = [isinstance(cell, str) and not cell.strip() for cell in series.tolist()]
     return series.isna().to_numpy(dtype=bool) | np.array(is_blank, dtype=bool)
 
@@ -196,16 +255,28 @@ def _rows(positions: np.ndarray) -> str:
     return f"{name_lines(positions.tolist(), 'row')}, counted from 0,"
 
 
+def columns_of(labels: Sequence[str], *, is_several: bool) -> list[str]:
+    """Return the names of the new columns of ``ClassificationBundle.predict_frame``."""
+    return [*(["labels"] if is_several else []), "label", "probability", *(f"probability_{name}" for name in labels)]
+
+
 def with_predictions(
-    frame: pd.DataFrame, probabilities: np.ndarray, best: np.ndarray, labels: Sequence[str], prefix: str | None
+    frame: pd.DataFrame, predictions: Sequence[Prediction], names: Sequence[str], prefix: str | None
 ) -> pd.DataFrame:
-    """Return a copy of a frame with predictions. See ``ClassificationBundle.predict_frame``."""
+    """Return a copy of a frame with predictions under these names. See ``ClassificationBundle.predict_frame``."""
     import pandas as pd
 
-    new = {"label": np.array(labels, dtype=object)[best], "probability": probabilities[np.arange(len(best)), best]}
-    new |= {f"probability_{name}": probabilities[:, i] for i, name in enumerate(labels)}
-    names = new_columns(frame, list(new), prefix)
-    columns = pd.DataFrame(dict(zip(names, new.values(), strict=True)), index=frame.index)
+    new: list[Any] = [] if names[0] != "labels" else [pd.Series([x.labels for x in predictions], dtype=object)]
+    new += [
+        np.array([x.label for x in predictions], dtype=object),
+        np.array([x.probability for x in predictions], np.float32),
+    ]
+    shares = np.array([[*x.probabilities.values()] for x in predictions], np.float32)
+    new += [*shares.reshape(len(predictions), len(names) - len(new)).T]
+    columns = pd.DataFrame(
+        {name: np.asarray(cells) for name, cells in zip(new_columns(frame, names, prefix), new, strict=True)},
+        index=frame.index,
+    )
     both = pd.concat([frame, columns], axis=1)
     both.columns.names = frame.columns.names
     return both

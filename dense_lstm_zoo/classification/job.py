@@ -20,7 +20,8 @@ from dense_lstm_zoo.classification.convex_head import ConvexHead
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.embedding import features_of, standardization_of
-from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights
+from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_decisions
+from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights, options_for
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
 from dense_lstm_zoo.data.tokens import token_stream
@@ -46,13 +47,16 @@ class ClassificationJob(WordVectorJob):
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     OTHER_SOURCES = f"; {' and '.join(encoder_source.MODELS)} also goes on from a language model"
     cross_validation: dict[str, Any] | None = None  # of a last layer that was fitted without dev texts
+    held_out: tuple[np.ndarray, np.ndarray] | None = None  # logits of it and labels, likewise
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
+        options = options_for(corpus, options)
         self._check_teaching(corpus, options)
         self.learns_agreement = corpus.dev is None and corpus.train.is_soft and not corpus.train.labelled.any()
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = corpus, options
+        self.labels_per_text = "several" if corpus.is_several else "one"
         if options.dev_fraction or not self._is_head_alone:
             self.corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
         elif options.calibrate and corpus.dev is None:
@@ -165,9 +169,9 @@ class ClassificationJob(WordVectorJob):
         }
 
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the numbers of words, characters and classes, and the length of the vectors."""
+        """Return the numbers of words, characters and classes, the labels of a text, and the length of the vectors."""
         sizes = {"num_chars": self.words.with_chars.num_chars, "num_classes": len(self.corpus.label_names)}
-        return {**super().model_arguments(arguments), **sizes}
+        return {**super().model_arguments(arguments), **sizes, "labels": self.labels_per_text}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the vocabulary's arguments and the source of the word vectors."""
@@ -198,7 +202,7 @@ class ClassificationJob(WordVectorJob):
         """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
         options = {"class_weights": in_config(weights), "monitor": monitor, "calibrate": self.options.calibrate or None}
-        for name in ("max_batch_tokens", "head", "effort", "temperature", "hard_weight"):
+        for name in ("max_batch_tokens", "head", "effort", "thresholds", "temperature", "hard_weight"):
             options[name] = getattr(self.options, name)
         if (train := self.corpus.train).is_soft:
             counts = {"texts": len(train), "labelled": int(train.labelled.sum())}
@@ -218,14 +222,15 @@ class ClassificationJob(WordVectorJob):
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
-        labels: Any = train.labels
+        labels, class_weight = train.targets(len(self.labels)), self.class_weight
         weights: Any = None
-        class_weight = self.class_weight
         if train.is_soft:
             temperature = options.temperature or 1.0
             distillation.compile_student(model, temperature, options.hard_weight or 0.0)
             labels = distillation.targets(train, temperature)
             weights, class_weight = distillation.weights(train, class_weight), None
+        elif train.is_several:  # Keras knows weights of classes only for one label per text
+            weights, class_weight = weights_of_decisions(class_weight, labels), None
         batches = TrainingBatches(
             text_to_ids.rows(train.texts),
             labels,
@@ -236,22 +241,18 @@ class ClassificationJob(WordVectorJob):
         )
         if dev is None:  # the last layer alone is trained, apart from ``fit``
             return FitData(batches.dataset, batches.dataset, batches.start_at, class_weight=class_weight)
-        rows = text_to_ids.rows(dev.texts)
+        rows, targets = text_to_ids.rows(dev.texts), dev.targets(len(self.labels))
         callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:
-            right, run = np.array(dev.labels), logits_of(model, text_to_ids.signature)
-
-            def score() -> float:
-                return float((predict_rows(run, rows).argmax(axis=1) == right).mean())
-
-            callbacks.append(DevCurve(folder, options.dev_every, score))
+            run = logits_of(model, text_to_ids.signature)
+            callbacks.append(DevCurve(folder, options.dev_every, lambda: accuracy(predict_rows(run, rows), targets)))
         if options.monitor == "loss":
             callbacks.append(DevLoss())
         if options.monitor in SCORES:
-            targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
+            network = logits_of(model, text_to_ids.signature)
             score_of = SCORES[options.monitor]
             callbacks.append(DevScore(f"val_{options.monitor}", lambda: score_of(predict_rows(network, rows), targets)))
-        dev_batches = evaluation_batches(rows, dev.labels)
+        dev_batches = evaluation_batches(rows, targets)
         return FitData(
             *(batches.dataset, dev_batches, batches.start_at, callbacks, class_weight),
             batch_tokens=batches.median_tokens,
@@ -270,7 +271,9 @@ class ClassificationJob(WordVectorJob):
             weights = head.kernel, head.bias
         model.get_layer("logits").set_weights(list(weights))
         accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
-        self.cross_validation = None if self.corpus.dev else {"accuracy": head.dev_accuracy, "texts": len(labels)}
+        if not self.corpus.dev and head.dev_logits is not None and head.dev_labels is not None:
+            self.cross_validation = {"accuracy": head.dev_accuracy, "texts": len(labels)}
+            self.held_out = head.dev_logits, head.dev_labels
         scores = {"accuracy": accuracy, "loss": -likelihood}
         return {**scores, "val_accuracy": head.dev_accuracy, "val_loss": -head.dev_likelihood}
 
@@ -289,13 +292,13 @@ class ClassificationJob(WordVectorJob):
         dev, parts = None, []
         if self.corpus.dev is not None:
             dev_part = self._shuffled(self.corpus.dev, most)
-            dev = predict_rows(run, text_to_ids.encode(dev_part.texts)), np.array(dev_part.labels)
+            dev = predict_rows(run, text_to_ids.encode(dev_part.texts)), dev_part.targets(len(self.labels))
         for first in range(0, len(train), _CHUNK):
             parts.append(predict_rows(run, text_to_ids.encode(train.texts[first : first + _CHUNK])))
             if time.monotonic() > end:
                 break
         features = np.concatenate(parts)
-        labels = np.array(train.labels)[: len(features)]
+        labels = train.targets(len(self.labels))[: len(features)]
         shares = None
         if train.is_soft:
             shares = distillation.mixture(train, self.options.hard_weight or 0.0)[: len(features)]
@@ -307,9 +310,14 @@ class ClassificationJob(WordVectorJob):
         return split.select(np.random.default_rng(self.options.seed).permutation(len(split))[:most])
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
-        """Calibrate the bundle on dev if asked to, and return its scores, with those of the baseline."""
+        """Calibrate the bundle on dev and tune its thresholds, as asked, and return its scores, with the baseline's."""
         if self.options.calibrate:
             bundle.calibrate(self.corpus.dev)
+        if self.options.thresholds == "tuned":
+            if self.corpus.dev is not None:
+                bundle.tune_thresholds(self.corpus.dev)
+            elif self.held_out is not None:
+                bundle.tune_thresholds_of(*self.held_out)
         if self.options.baseline:
             options["baseline"] = baseline.fit(self.corpus, self.options.seed)
         metrics = super().score(bundle, **options)

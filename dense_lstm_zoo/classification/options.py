@@ -8,9 +8,11 @@ from typing import Any
 import keras
 import numpy as np
 
+from dense_lstm_zoo.classification import label_sets
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.calibration import calibrated_loss
-from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.corpus import Corpus, counts
+from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.class_weights import weights_of
 
 
@@ -18,7 +20,8 @@ def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> d
     """Return the weight of each label's index, or None if every text counts the same.
 
     "balanced" is texts / (labels * texts of the label), counted in the training texts before a dev set is held out, as
-    in scikit-learn. A label without texts has weight 1.
+    in scikit-learn. A label without texts has weight 1. Where texts may have several labels, the weight is that of a
+    label's texts against all others, "balanced" the number of others by that of its own.
 
     Raises:
         ValueError: A label that the corpus does not have, with near matches.
@@ -26,8 +29,33 @@ def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> d
     if option is None:
         return None
     names = corpus.label_names
-    counts = np.bincount(corpus.train.labels, minlength=len(names)).tolist()
-    return weights_of(option, names, counts, "label")
+    texts = counts(corpus.train.targets(len(names)), len(names))
+    if corpus.is_several and option == "balanced":
+        others = len(corpus.train) - texts
+        return {i: float(others[i] / texts[i]) if texts[i] and others[i] else 1.0 for i in range(len(names))}
+    return weights_of(option, names, texts.tolist(), "label")
+
+
+def options_for(corpus: Corpus, options: Options) -> Options:
+    """Return the options of a run on a corpus, with those that follow from the number of labels per text.
+
+    Where texts may have several, the loss chooses the epoch, since an F1 would depend on thresholds that are tuned only
+    in the end.
+
+    Raises:
+        ValueError: Options that do not suit the number of labels.
+    """
+    if corpus.is_several:
+        chosen = {"monitor": options.monitor or "calibrated_loss", "thresholds": options.thresholds or "tuned"}
+        return Options(**{**vars(options), **chosen})
+    if options.monitor == "micro_f1":
+        raise ValueError("monitor='micro_f1' is for texts with several labels; with one label each it is the accuracy.")
+    if options.thresholds is not None and len(corpus.label_names) != 2:
+        raise ValueError(
+            f"thresholds={options.thresholds!r} is for two labels, or for texts with several labels; {corpus.name} has "
+            f"{len(corpus.label_names)} labels, of which a text has the likeliest."
+        )
+    return options
 
 
 class DevLoss(keras.callbacks.Callback):
@@ -57,8 +85,16 @@ class DevScore(keras.callbacks.Callback):
             logs[self._name] = self._score()
 
 
-# Scores of dev that epochs are chosen by, beside accuracy and loss: from logits (texts, classes) and labels (texts,).
+def _macro_f1(logits: np.ndarray, labels: np.ndarray) -> float:
+    if labels.ndim == 2:
+        return label_sets.macro_f1(labels, label_sets.chosen_at(logits))
+    return macro_f1(labels, logits.argmax(axis=1))
+
+
+# Scores of dev that epochs are chosen by, beside accuracy and loss: from logits (texts, classes) and labels, (texts,)
+# or (texts, classes).
 SCORES: Mapping[str, Callable[[np.ndarray, np.ndarray], float]] = {
-    "macro_f1": lambda logits, labels: macro_f1(labels, logits.argmax(axis=1)),
+    "macro_f1": _macro_f1,
+    "micro_f1": lambda logits, labels: label_sets.micro_f1(labels, label_sets.chosen_at(logits)),
     "calibrated_loss": calibrated_loss,
 }

@@ -19,7 +19,8 @@ _MOST_LABELS = 30  # more would make a confusion matrix unreadable
 def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     """Draw the confusion matrix and the reliability diagram of an evaluation.
 
-    With more than 30 labels, the matrix shows the 30 that are confused most.
+    With more than 30 labels, the matrix shows the 30 that are confused most. Where texts may have several labels, the
+    F1 of the 30 most frequent labels takes its place.
 
     Args:
         evaluation: What ``classification.analysis.analyse`` returns.
@@ -31,6 +32,9 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     """
     import numpy as np
 
+    if evaluation.get("several"):
+        _evaluation_of_several(evaluation, path, title)
+        return
     cells, names = confusion_cells(evaluation), evaluation["labels"]
     shown_labels = _most_confused(cells, len(names))
     place = {label: i for i, label in enumerate(shown_labels)}
@@ -52,14 +56,31 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
         if len(labels) <= 12:
             for (i, j), count in np.ndenumerate(counts):
                 left.text(j, i, f"{count:,}", ha="center", va="center", color="white" if share[i, j] > 0.5 else "black")
-        bins = evaluation["calibration"]
-        right.plot([0, 1], [0, 1], color="gray", linestyle=":", label="calibrated")
-        right.bar([row["from"] + 0.05 for row in bins], [row["accuracy"] for row in bins], width=0.09, label="accuracy")
-        right.plot([row["mean"] for row in bins], [row["accuracy"] for row in bins], marker=".", color="black")
-        error = evaluation["calibration_error"]
-        right.set(xlabel="probability of the predicted label", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
-        right.set_title(f"expected calibration error {100 * error:.1f} %")
-        right.legend()
+        _reliability(right, evaluation, "probability of the predicted label", "accuracy")
+
+
+def _reliability(axes: Any, evaluation: dict[str, Any], xlabel: str, ylabel: str) -> None:
+    bins = evaluation["calibration"]
+    axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="calibrated")
+    axes.bar([row["from"] + 0.05 for row in bins], [row["accuracy"] for row in bins], width=0.09, label=ylabel)
+    axes.plot([row["mean"] for row in bins], [row["accuracy"] for row in bins], marker=".", color="black")
+    axes.set(xlabel=xlabel, ylabel=ylabel, xlim=(0, 1), ylim=(0, 1))
+    axes.set_title(f"expected calibration error {100 * evaluation['calibration_error']:.1f} %")
+    axes.legend()
+
+
+def _evaluation_of_several(evaluation: dict[str, Any], path: Path, title: str) -> None:
+    rows = sorted(evaluation["classes"], key=lambda row: -row["texts"])[:_MOST_LABELS]
+    names = [short(row["label"], 30) for row in rows]
+    size = max(4.5, 0.28 * len(rows) + 0.08 * max(map(len, names)))
+    with picture(path, title, 2 * size, size) as figure:
+        left, right = figure.subplots(1, 2)
+        places = range(len(rows))
+        left.barh(places, [row["f1"] or 0.0 for row in rows])
+        left.set_yticks(places, [f"{name} ({row['texts']:,})" for name, row in zip(names, rows, strict=True)])
+        left.invert_yaxis()
+        left.set(xlabel="F1", xlim=(0, 1), title="F1 by label (texts)")
+        _reliability(right, evaluation, "probability of a label", "share of texts with it")
 
 
 def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int]:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dense_lstm_zoo.data import labels, soft_labels
+from dense_lstm_zoo.data.label_columns import Label, names_of
 from dense_lstm_zoo.data.soft_labels import SoftRows
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-def unified(soft: SoftRows, spellings: Iterable[str], location: str) -> dict[str, str]:
+def unified(soft: SoftRows, spellings: Iterable[Label], location: str) -> dict[str, str]:
     """Return the name of each label's key, as ``labels.unify`` does, for a table with soft labels.
 
     Args:
@@ -37,7 +38,7 @@ def unified(soft: SoftRows, spellings: Iterable[str], location: str) -> dict[str
             if sum(labels.key(name) == key for name in soft.names) > 1
         )[:2]
         raise ValueError(f"{location} has two columns of probabilities for one label: {first!r} and {second!r}.")
-    for label in spellings:
+    for label in (name for spelling in spellings for name in names_of(spelling)):
         if label and labels.key(label) not in names:
             raise soft_labels.unknown_label(label, soft.names, location)
     return names

@@ -46,14 +46,19 @@ def choose(probabilities: np.ndarray, features: np.ndarray, number: int, seed: i
         >>> choose(probabilities, np.array([[0.0], [1.0], [0.0], [5.0]]), number=2)
         array([0, 3])
     """
-    unsure, uncertainty = _least_sure(probabilities, number)
+    unsure, uncertainty = _least_sure(_margins(probabilities), number)
     return unsure[_unlike(features[unsure], uncertainty, number, seed)]
 
 
-def _least_sure(probabilities: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the candidates for a choice, the least sure first, and how unsure each is."""
+def _margins(probabilities: np.ndarray) -> np.ndarray:
     best_two = np.sort(probabilities, axis=1)[:, -2:]
-    uncertainty = 1 - (best_two[:, 1] - best_two[:, 0])
+    margins: np.ndarray = best_two[:, 1] - best_two[:, 0]
+    return margins
+
+
+def _least_sure(margins: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the candidates for a choice, the least sure first, and how unsure each is."""
+    uncertainty = 1 - margins
     candidates = np.argsort(-uncertainty, kind="stable")[: _CANDIDATES * number]
     return candidates, uncertainty[candidates]
 
@@ -93,7 +98,10 @@ def suggest(bundle: Any, texts: Sequence[str], number: int, seed: int = 1) -> li
         )
     candidates = [texts[index] for index in indices]
     probabilities = bundle.probabilities(candidates)
-    unsure, uncertainty = _least_sure(probabilities, number)
+    margins = _margins(probabilities)
+    if bundle.is_several:  # each label is a decision of its own
+        margins = np.abs(probabilities - bundle.decisions.values).min(axis=1)
+    unsure, uncertainty = _least_sure(margins, number)
     features = bundle.embed([candidates[row] for row in unsure])
     return [
         Suggestion(

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo.classification import soft_rows
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.classification.soft_rows import in_order, unified, with_labels
 from dense_lstm_zoo.data import labels, soft_labels
 from dense_lstm_zoo.data.frames import column
+from dense_lstm_zoo.data.label_columns import (
+    Label,
+    LabelColumns,
+    check_same_kind,
+    check_separated,
+    indices_of,
+    is_several,
+    names_of,
+    too_few_labels,
+    unified,
+)
 from dense_lstm_zoo.data.tables import ReadingOptions, Table, read_tables
 from dense_lstm_zoo.display.notes import say
 
@@ -26,6 +37,8 @@ def read_table_corpus(
     test_file: str | Path | None = None,
     text_column: str = "text",
     label_column: str = "label",
+    label_separator: str | None = None,
+    label_columns: Sequence[str] | None = None,
     encoding: str = "utf-8",
     delimiter: str | None = None,
     skip_empty: bool = False,
@@ -37,9 +50,13 @@ def read_table_corpus(
     numbers, such as "5" and "5.0", are one label, and so are "True" and "true". Labels are sorted, by value if all of
     them are integers. Rows that repeat the column names are left out. A line on standard error counts them.
 
-    The training file may hold soft labels: columns ``probability_NAME``, one for each label, or in jsonl an object
-    ``probabilities``. A row with probabilities needs no label, and a row with a label needs none. A column ``teacher``
-    says who gave them.
+    Texts may have several labels: as a list in jsonl and Parquet, as a string with ``label_separator``, or as a column
+    of 0 and 1 for each label. An empty list, or zeros in all columns, says that a text has none of the labels. An empty
+    cell says nothing, and is an error.
+
+    The training file may hold soft labels where each text has one label: columns ``probability_NAME``, one for each
+    label, or in jsonl an object ``probabilities``. A row with probabilities needs no label, and a row with a label
+    needs none. A column ``teacher`` says who gave them.
 
     Args:
         kind: "csv", "tsv", "jsonl" (one object per line), "parquet" or "xlsx". All but jsonl have a row of column
@@ -52,7 +69,11 @@ def read_table_corpus(
             ``kind``, as it has if the name of ``train_file`` says another format than ``kind``.
         test_file: The file to report the final score on, if there is one. Its format is as for ``dev_file``.
         text_column: The column, or key, of the text.
-        label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean.
+        label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean, or a list of
+            them for texts with several labels.
+        label_separator: What is between two labels of a text, such as ``|``, where a string holds several.
+        label_columns: The columns that are labels themselves, in place of ``label_column``: 1 where a text has the
+            label, else 0. They are the labels in this order.
         encoding: How csv, tsv and jsonl are encoded.
         delimiter: The character between two cells of csv and tsv. None finds it out.
         skip_empty: Whether rows without a text or a label are left out. A line on standard error counts them.
@@ -76,28 +97,37 @@ def read_table_corpus(
         csv: 2 train; 2 labels: bad, good
     """
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
-    tables = read_tables(kind, paths, options)
+    columns = LabelColumns.of_options(label_column, label_separator, label_columns)
+    tables = read_tables(kind, paths, ReadingOptions(text_column, columns, encoding, delimiter, skip_empty))
     train = tables["train"]
+    check_separated(train.labels.spellings, label_separator, str(train.path))
+    check_same_kind({str(table.path): _is_several(table) for table in tables.values()})
     if train.soft is None:
-        names = labels.unify(train.labels.spellings, str(train.path))
+        names = unified(columns, train.labels.spellings, str(train.path))
     else:
-        names = unified(train.soft, train.labels.spellings, train.path.name)
-    label_names = labels.sorted_labels(names.values())
+        names = soft_rows.unified(train.soft, train.labels.spellings, train.path.name)
+    label_names = columns.label_names or labels.sorted_labels(names.values())
     if len(label_names) < 2:
+        if _is_several(train):
+            raise too_few_labels(str(train.path), label_names)
         raise ValueError(
             f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
         )
+
+    def strangers(label: Label) -> list[str]:
+        return [name for name in names_of(label) if labels.name_of(name, names) not in label_names]
+
     for table in (table for part, table in tables.items() if part != "train"):
-        if places := table.labels.places(lambda label: labels.key(label) not in names):
-            label, rows = table.labels[places[0]], table.name_rows([table.lines[place] for place in places])
+        if places := table.labels.places(lambda label: bool(strangers(label))):
+            rows = table.name_rows([table.lines[place] for place in places])
+            label = strangers(table.labels[places[0]])[0]
             raise ValueError(
                 f"{rows} with a label that does not occur in {train.path.name}; the first "
                 f"is {label!r}.{labels.hint(label, label_names)} Labels of {train.path.name}: {', '.join(label_names)}."
             )
     splits = {part: _split(table, names, label_names) for part, table in tables.items()}
-    columns = {"text_column": text_column, "label_column": label_column}
-    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=columns)
+    remembered = {"text_column": text_column, **columns.options}
+    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=remembered)
 
 
 def read_table(
@@ -106,6 +136,8 @@ def read_table(
     *,
     text_column: str = "text",
     label_column: str = "label",
+    label_separator: str | None = None,
+    label_columns: Sequence[str] | None = None,
     encoding: str = "utf-8",
     delimiter: str | None = None,
     skip_empty: bool = False,
@@ -117,6 +149,8 @@ def read_table(
         path: The file.
         text_column: As in ``read_table_corpus``.
         label_column: As in ``read_table_corpus``.
+        label_separator: As in ``read_table_corpus``.
+        label_columns: As in ``read_table_corpus``.
         encoding: As in ``read_table_corpus``.
         delimiter: As in ``read_table_corpus``.
         skip_empty: As in ``read_table_corpus``.
@@ -128,10 +162,11 @@ def read_table(
         FileNotFoundError: As for ``read_table_corpus``.
         ValueError: As for ``read_table_corpus``, except that one label is enough.
     """
-    options = ReadingOptions(text_column, label_column, encoding, delimiter, skip_empty)
+    columns = LabelColumns.of_options(label_column, label_separator, label_columns)
+    options = ReadingOptions(text_column, columns, encoding, delimiter, skip_empty)
     table = read_tables(kind, {"test": path}, options)["test"]
-    names = labels.unify(table.labels.spellings, str(table.path))
-    label_names = labels.sorted_labels(names.values())
+    names = unified(columns, table.labels.spellings, str(table.path))
+    label_names = columns.label_names or labels.sorted_labels(names.values())
     return _split(table, names, label_names), label_names
 
 
@@ -140,6 +175,8 @@ def read_frames(
     *,
     text_column: Any = "text",
     label_column: Any = "label",
+    label_separator: str | None = None,
+    label_columns: Sequence[Any] | None = None,
     skip_empty: bool = False,
 ) -> Corpus:
     """Return the corpus of pandas' frames by part. A dev or test frame without any label is left out.
@@ -148,16 +185,22 @@ def read_frames(
         frames: The frame of each part, of which there is one for ``train``.
         text_column: The column of the texts.
         label_column: The column of the labels.
+        label_separator: As for ``Corpus.from_frame``.
+        label_columns: As for ``Corpus.from_frame``.
         skip_empty: Whether rows without a text or a label are left out.
 
     Raises:
         ValueError: As for ``Corpus.from_frame``.
     """
-    labelled = {part: frame for part, frame in frames.items() if not _has_no_labels(part, frame, label_column)}
+    label_column = None if label_columns is not None and label_column == "label" else label_column
+    first = label_column if label_columns is None else next(iter(label_columns), None)
+    labelled = {part: frame for part, frame in frames.items() if not _has_no_labels(part, frame, first)}
     return Corpus.from_frame(
         frames["train"],
         text=text_column,
         label=label_column,
+        label_separator=label_separator,
+        label_columns=label_columns,
         dev=labelled.get("dev"),
         test=labelled.get("test"),
         skip_empty=skip_empty,
@@ -172,14 +215,26 @@ def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Any) -> bool:
     return True
 
 
+def _spellings(table: Table) -> set[str]:
+    """Return the labels of a table as they are written."""
+    return {name for label in table.labels.spellings for name in names_of(label)}
+
+
+def _is_several(table: Table) -> bool:
+    return any(map(is_several, table.labels.spellings))
+
+
 def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
-    index = {label: i for i, label in enumerate(label_names)}
-    place_of = [index[labels.name_of(label, names)] if label else None for label in table.labels.spellings]
+    place_of: list[Any] = [
+        indices_of(label, names, label_names) if label != "" else None for label in table.labels.spellings
+    ]
     places: Any = map(place_of.__getitem__, table.labels.codes)
+    if _is_several(table):
+        return Split(table.texts, list(places), table.lines.tolist(), table.unit)
     places = array("i", places) if table.soft is None else list(places)
     soft: dict[str, Any] = {}
     if table.soft is not None:
-        shares = with_labels(in_order(table.soft, names, label_names), places)
+        shares = soft_rows.with_labels(soft_rows.in_order(table.soft, names, label_names), places)
         shares = soft_labels.checked(shares, lambda place: f"{table.path}, {table.unit} {table.lines[place]}")
         soft = {"probabilities": shares, "teachers": table.soft.teachers}
     if isinstance(table.texts, list):

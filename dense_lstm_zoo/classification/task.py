@@ -38,8 +38,15 @@ TASK = Task(
             "monitor",
             str,
             "the dev score that chooses the best epoch; calibrated_loss is the loss at the best temperature",
-            otherwise="accuracy",
-            choices=("accuracy", "macro_f1", "loss", "calibrated_loss"),
+            otherwise="accuracy; for texts with several labels calibrated_loss",
+            choices=("accuracy", "macro_f1", "micro_f1", "loss", "calibrated_loss"),
+        ),
+        Option(
+            "thresholds",
+            str,
+            "the probability from which a label is given: tuned on dev for each label's best F1, or half",
+            otherwise="tuned for texts with several labels; else the likeliest label is given",
+            choices=("tuned", "half"),
         ),
         Option(
             "head",

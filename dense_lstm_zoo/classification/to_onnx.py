@@ -23,7 +23,8 @@ def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bo
 
     It reads ids, right-padded with 0: ``token_ids`` (batch, time) int32 and, for a model that reads characters,
     ``char_ids`` (batch, time, 24) int32. It returns ``probabilities`` (batch, classes), with the temperature of a
-    calibrated bundle, ``logits`` (batch, classes) and ``vectors`` (batch, width), what ``bundle.embed`` returns.
+    calibrated bundle and, where texts may have several labels, of each label by itself, ``logits`` (batch, classes) and
+    ``vectors`` (batch, width), what ``bundle.embed`` returns.
 
     Args:
         bundle: A trained classifier.
@@ -42,7 +43,8 @@ def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bo
     if bundle.temperature is not None:
         scaled = graph.op("Div", logits, graph.constant(bundle.temperature))
     classes, width = len(bundle.labels), bundle.embedding_width
-    graph.output(graph.op("Softmax", scaled, axis=1), "probabilities", "float32", ("batch", classes))
+    shares = graph.op("Sigmoid", scaled) if bundle.is_several else graph.op("Softmax", scaled, axis=1)
+    graph.output(shares, "probabilities", "float32", ("batch", classes))
     graph.output(logits, "logits", "float32", ("batch", classes))
     graph.output(vectors, "vectors", "float32", ("batch", width))
     return {"model.onnx": graph}

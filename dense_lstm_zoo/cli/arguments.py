@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.command import Argument, Group, argument
 from dense_lstm_zoo.data import records
+from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.training.run_file import DATA
 
 FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")  # of ``corpus``: what a user's own files are like
@@ -30,6 +34,33 @@ RAW = argument(
     action="store_true",
     help="csv: do not put an apostrophe before formulas; text: do not escape control characters",
 )
+
+
+def threshold(text: str) -> Any:
+    """Return a threshold, a number or a JSON object of numbers by label."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+THRESHOLD = argument(
+    "--threshold",
+    type=threshold,
+    metavar="X",
+    help="classifiers of two labels, or of several per text: the probability from which a label is given, 0.3 (of two "
+    """labels the second), or by label such as '{"spam": 0.9}' (default: as in training)""",
+)
+
+
+def check_threshold(value: Any, task: Task) -> None:
+    """Raise ``ValueError`` for a threshold that no model of the task takes, before one is loaded."""
+    if value is None:
+        return
+    if not task.labels_texts:
+        raise ValueError(f"--threshold is for models that label texts, not for {task.name}.")
+    for number in value.values() if isinstance(value, dict) else [value]:
+        checks.threshold("--threshold", number)
 
 
 def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, ...]:
@@ -118,6 +149,19 @@ def corpus(*, trains: bool) -> Group:
             "--text-column", metavar="NAME", help=f"tables (csv, tsv, jsonl, ...): the texts' column{otherwise} text)"
         ),
         argument("--label-column", metavar="NAME", help=f"tables: the labels' column{otherwise} label)"),
+        argument(
+            "--label-separator",
+            metavar="TEXT",
+            help="tables: what is between the labels of a text that may have several, such as '|'"
+            f"{'' if trains else ' (default: as in training)'}",
+        ),
+        argument(
+            "--label-columns",
+            metavar="NAME",
+            nargs="+",
+            help="tables: the columns that are labels themselves, with 1 where a text has the label, else 0"
+            f"{'' if trains else ' (default: as in training)'}",
+        ),
         DELIMITER,
         argument(
             "--skip-empty",

@@ -8,11 +8,12 @@ from typing import Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli.arguments import BUNDLE, FORMAT, OVERWRITE, corpus
+from dense_lstm_zoo.cli.arguments import BUNDLE, FORMAT, OVERWRITE, THRESHOLD, check_threshold, corpus
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.cells import csv_row, escape_json
+from dense_lstm_zoo.data.label_columns import check_complete
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
@@ -31,6 +32,7 @@ from dense_lstm_zoo_runtime.paths import user_path
     argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png"),
     argument("--errors", metavar="FILE", help="csv: write every wrong answer there, with its line in the file"),
     OVERWRITE,
+    THRESHOLD,
     corpus(trains=False),
     example="evaluate runs/trec --test-file labelled.csv --errors wrong.csv",
 )
@@ -42,12 +44,14 @@ def evaluate(
     errors: str | None,
     overwrite: bool,
     form: str,
+    threshold: Any,
     **file_options: str | None,
 ) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""
     folder = BundleFolder.open(bundle)
     config = folder.read_config()
     training, task = config["training"], tasks.find(config["task"])
+    check_threshold(threshold, task)
     if errors is not None and task.predicts_words:
         raise ValueError(f"--errors is for models that label texts or words; {bundle} is for {task.name}.")
     errors_file = None if errors is None else _check_errors(errors, overwrite, [dataset, *file_options.values()])
@@ -62,8 +66,11 @@ def evaluate(
     options: dict[str, Any] = {"label_names": label_names} if label_names else {}
     if errors_file:
         options["errors"] = True
+    if threshold is not None:
+        options["threshold"] = threshold
     target = None if report is None else files.check_new_folder(report, can_overwrite=False)
     model = load_bundle(folder)
+    check_complete(resolved.options.get("label_columns"), model.labels)
     scores, analysis = model.assess(texts, **options)
     if errors_file:
         names, rows = analysis.pop("errors")

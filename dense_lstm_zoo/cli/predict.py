@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import IO, Any
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.cli import few_texts, writing
-from dense_lstm_zoo.cli.arguments import column, texts, unescaped
+from dense_lstm_zoo.cli.arguments import THRESHOLD, check_threshold, column, texts, unescaped
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Folder, Source, check_command, load, open_folder, read_config
 from dense_lstm_zoo.corpora.own_files import format_of, input_format
@@ -22,7 +23,7 @@ from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.tasks import Task
-from dense_lstm_zoo.tasks.answers import fields
+from dense_lstm_zoo.tasks.answers import cell, fields
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
 from dense_lstm_zoo_runtime.streams import for_reading
 
@@ -45,6 +46,7 @@ class Request:
     token_column: int | str | None = None
     separator: str | None = None
     delimiter: str | None = None
+    threshold: Any = None
 
     @property
     def name(self) -> str:
@@ -67,6 +69,7 @@ class Request:
         type=unescaped,
         help="columns: what is between them, such as \\t for a tab (default: as in training, else spaces and tabs)",
     ),
+    THRESHOLD,
     example='predict runs/trec "Who was Galileo ?"',
 )
 def predict(bundle: Source, **options: Any) -> None:
@@ -90,6 +93,7 @@ def _answer(command: str, request: Request) -> None:
     config = read_config(request.folder)
     task = check_command(request.folder, config, command)
     input_form, form = formats(request, task)
+    check_threshold(request.threshold, task)
     output = None if request.output is None else check_output(request.output, request.overwrite)
     with contextlib.ExitStack() as stack:
         texts = open_source(request, config, input_form, stack)
@@ -108,8 +112,11 @@ def _answer(command: str, request: Request) -> None:
             separator=_separator(request, config),
             conllu=request.output is not None and ending(request.output) == "conllu",
         )
-        unknown = _UnknownTexts(getattr(model, f"{command}_stream"))
-        writing.write(target, options, texts, unknown.answers, _shapes(task, model.labels))
+        answer = getattr(model, f"{command}_stream")
+        if request.threshold is not None:
+            answer = functools.partial(answer, threshold=request.threshold)
+        unknown = _UnknownTexts(answer)
+        writing.write(target, options, texts, unknown.answers, _shapes(task, model))
     unknown.warn()
 
 
@@ -149,20 +156,17 @@ class _UnknownTexts:
             )
 
 
-def _shapes(task: Task, labels: Sequence[str]) -> writing.Shapes:
-    form = task.answers
+def _shapes(task: Task, model: Any) -> writing.Shapes:
+    labels: Sequence[str] = model.labels
+    form = task.answers.of_model(model)
     return writing.Shapes(
         columns=form.columns(labels),
         line=lambda answer: form.line(fields(answer), getattr(answer, "text", "")),
-        row=lambda answer: [_cell(value) for value in form.values(fields(answer), labels)],
+        row=lambda answer: [cell(value) for value in form.values(fields(answer), labels)],
         fields=fields,
         shared=form.shared,
         tags=labels,
     )
-
-
-def _cell(value: float | str) -> str:
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 
 def open_source(

@@ -70,6 +70,50 @@ def f1_of_classes(sums: np.ndarray, labels: Sequence[str]) -> dict[Hashable, np.
     return {OfClass(label): f1[:, i] for i, label in enumerate(labels)}
 
 
+def of_label_sets(
+    texts: Sequence[str], right: np.ndarray, first: np.ndarray, second: np.ndarray, labels: Sequence[str]
+) -> Outcomes:
+    """Return the outcomes of two models of texts with several labels: True where a text has one (texts, labels).
+
+    The scores are ``micro_f1``, ``accuracy`` (exactly the right labels) and ``macro_f1``.
+
+    Example:
+        >>> import numpy as np
+        >>> right = np.array([[True, False], [True, True]])
+        >>> outcomes = of_label_sets(["a", "b"], right, right, right[[0, 0]], ["no", "yes"])
+        >>> outcomes.of_model(0)["micro_f1"], outcomes.of_model(1)["micro_f1"], outcomes.of_model(1)["accuracy"]
+        (1.0, 0.8, 0.5)
+    """
+    import numpy as np
+
+    classes = len(labels)
+
+    def statistics(chosen: np.ndarray) -> np.ndarray:
+        exact = (right == chosen).all(axis=1)[:, None]
+        return np.concatenate([right, chosen, right & chosen, exact, np.ones_like(exact)], axis=1).astype(np.float32)
+
+    def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
+        by_class = f1_of_classes(sums[:, : 3 * classes], labels)
+        both, hits = sums[:, : 2 * classes].sum(axis=1), sums[:, 2 * classes : 3 * classes].sum(axis=1)
+        micro = np.divide(2 * hits, both, out=np.ones(len(both)), where=both > 0)
+        values = np.array([*by_class.values()])
+        defined = np.isfinite(values).sum(axis=0)
+        macro = np.divide(np.nansum(values, axis=0), defined, out=np.ones(len(both)), where=defined > 0)
+        return {"micro_f1": micro, "accuracy": sums[:, -2] / sums[:, -1], "macro_f1": macro, **by_class}
+
+    def named(rows: np.ndarray) -> list[str]:
+        return ["|".join(labels[place] for place in np.flatnonzero(row).tolist()) for row in rows]
+
+    return Outcomes(
+        texts=texts,
+        right=named(right),
+        answers=(named(first), named(second)),
+        is_right=((first == right).all(axis=1), (second == right).all(axis=1)),
+        statistics=(statistics(first), statistics(second)),
+        scores=scores,
+    )
+
+
 def of_labels(
     texts: Sequence[str], right: np.ndarray, first: np.ndarray, second: np.ndarray, labels: Sequence[str]
 ) -> Outcomes:

@@ -13,6 +13,7 @@ from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.corpora.dataset import Dataset
+from dense_lstm_zoo.data.label_columns import check_complete
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.training import run_file
 
@@ -159,5 +160,6 @@ def read_texts(first: Side, second: Side, dataset: Any, split: str, options: Map
     if resolved.fold is not None:
         corpus = resolved.load().fold(resolved.fold, resolved.folds)
         return f"fold {resolved.fold} of {resolved.folds} of {corpus.name}", corpus.test, corpus.label_names
+    check_complete(resolved.options.get("label_columns"), first.labels)
     name, part, label_names = resolved.load_part(split)
     return name, part, label_names or None

@@ -19,6 +19,8 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.paths import user_path
 
+_OF_LABELS = {"label_column", "label_separator", "label_columns"}  # of a table
+
 
 def as_option(name: str) -> str:
     """Return how the command line spells an argument.
@@ -148,12 +150,12 @@ class Dataset:
             files.existing_file(options[file])
             form = input_format(options[file], task.own_files, "--dataset", dataset, otherwise=trained_on)
             own = {name: value for name, value in options.items() if name == file or not name.endswith("_file")}
-            return cls(form, task.name, {**_columns_of(form, columns), **own})
+            return cls(form, task.name, {**_columns_of(form, columns, own), **own})
         if dataset is None and trained_on not in {*task.sources, *task.own_files}:  # a frame, or made by hand
             return None
         if dataset is None and "train_file" in options:
             form = input_format(options["train_file"], task.own_files, "--dataset", None, otherwise=trained_on)
-            options = {**_columns_of(form, columns), **options}
+            options = {**_columns_of(form, columns, options), **options}
         return cls.resolve(dataset or trained_on, options, task.name)
 
     @property
@@ -235,10 +237,15 @@ def source_of(name: str, task: str | None = None) -> Source | None:
     return next((candidate.sources[name] for candidate in candidates if name in candidate.sources), None)
 
 
-def _columns_of(form: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the remembered columns that files of a format have."""
+def _columns_of(form: str, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the remembered columns that files of a format have and options do not replace."""
     of_tables = form != "columns"
-    return {name: value for name, value in columns.items() if (name in ("text_column", "label_column")) == of_tables}
+    taken = _OF_LABELS if options.keys() & _OF_LABELS else set[str]()
+    return {
+        name: value
+        for name, value in columns.items()
+        if (name in {"text_column", *_OF_LABELS}) == of_tables and name not in taken
+    }
 
 
 def forms(task: str | None, spelling: Callable[[str], str] = as_option) -> str:

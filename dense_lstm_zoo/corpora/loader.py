@@ -31,7 +31,8 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
             ``DatasetDict``, with the columns ``text`` and ``label`` or those of ``text_column`` and ``label_column``.
             See ``Corpus.from_frame`` for more.
         task: The corpus's task, such as ``"language_model"``. Needed to choose between the demo corpora.
-        options: For tables in memory ``text_column``, ``label_column`` and ``skip_empty``, for a tagger's
+        options: For tables in memory ``text_column``, ``label_column``, ``label_separator`` or ``label_columns`` (see
+            ``Corpus.from_frame``) and ``skip_empty``, for a tagger's
             ``token_column`` and ``tag_column``, whose cells are lists, and for a language model's ``text_column``. For
             your own files the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
@@ -127,6 +128,8 @@ def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> An
             raise checks.unknown_name(f"option for tables of {owner.name}:", option, accepted)
     settings = {**accepted, **options}
     columns = {option: name for option, name in settings.items() if option.endswith("_column")}
+    if settings.get("label_columns") is not None:  # they take its place
+        columns.pop("label_column")
     for part, table in parts.items():
         names = column_names(table)
         for option, name in columns.items():

@@ -7,6 +7,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from typing import Any
 
 from dense_lstm_zoo.display.notes import say
 
@@ -16,7 +17,7 @@ _UNSEEN = ("Cc", "Cf")  # Unicode's categories of characters without a picture
 
 
 class CodedLabels:
-    """The labels of many texts: a small number for each, and each spelling once.
+    """The labels of many texts: a small number for each, and each spelling once. Texts may have several, in a tuple.
 
     Example:
         >>> labels = CodedLabels()
@@ -27,22 +28,22 @@ class CodedLabels:
     """
 
     def __init__(self) -> None:
-        self._code_of: dict[str, int] = {}
+        self._code_of: dict[Any, int] = {}
         self.codes = array("i")
 
-    def append(self, label: str) -> None:
-        """Add the label of the next text."""
+    def append(self, label: str | tuple[str, ...]) -> None:
+        """Add the label of the next text, or its labels."""
         self.codes.append(self._code_of.setdefault(label, len(self._code_of)))
 
-    def __getitem__(self, place: int) -> str:
+    def __getitem__(self, place: int) -> Any:
         return self.spellings[self.codes[place]]
 
     @property
-    def spellings(self) -> list[str]:
+    def spellings(self) -> list[Any]:
         """The spelling of each code, as it first occurs."""
         return list(self._code_of)
 
-    def places(self, condition: Callable[[str], bool]) -> list[int]:
+    def places(self, condition: Callable[[Any], bool]) -> list[int]:
         """Return the places of the texts, from 0, whose label meets a condition."""
         codes = {code for label, code in self._code_of.items() if condition(label)}
         return [place for place, code in enumerate(self.codes) if code in codes] if codes else []

@@ -187,6 +187,26 @@ def checked(values: Any, locate: Callable[[int], str]) -> np.ndarray:
     return rows.astype(np.float32)
 
 
+def beside_several(owner: str) -> ValueError:
+    """Return (not raise) the error for probabilities of texts that may have several labels.
+
+    Args:
+        owner: What holds both.
+    """
+    return ValueError(f"{of_several(owner)} Leave the probabilities out, or rename their columns.")
+
+
+def of_several(owner: str) -> ValueError:
+    """Return (not raise) the error for texts with several labels where soft labels are read or made.
+
+    Args:
+        owner: What has such texts.
+    """
+    return ValueError(
+        f"{owner} has several labels per text; soft labels ({PREFIX}NAME) add up to 1, and are for one label per text."
+    )
+
+
 def unknown_label(label: str, columns: Iterable[str], location: str) -> ValueError:
     """Return (not raise) the error for a label of which there are no probabilities.
 

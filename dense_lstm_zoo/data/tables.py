@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, soft_labels, typed_tables
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
+from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, is_several, names_of
 from dense_lstm_zoo.data.labels import CodedLabels
 from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.data.stored_texts import StoredTexts
@@ -59,17 +61,22 @@ class ReadingOptions:
 
     Args:
         text_column: The column, or key, of the text.
-        label_column: The column, or key, of the label.
+        labels: The columns, or keys, of the labels.
         encoding: How csv, tsv and jsonl are encoded.
         delimiter: What separates the columns of csv and tsv. None finds it out.
         skip_empty: Whether rows without a text or a label are left out, and counted. Else they are an error.
     """
 
     text_column: str = "text"
-    label_column: str = "label"
+    labels: LabelColumns = field(default_factory=LabelColumns)
     encoding: str = "utf-8"
     delimiter: str | None = None
     skip_empty: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, that of the texts first."""
+        return (self.text_column, *self.labels.names)
 
 
 def read_tables(kind: str, paths: Mapping[str, str | Path | None], options: ReadingOptions) -> dict[str, Table]:
@@ -83,7 +90,7 @@ def read_tables(kind: str, paths: Mapping[str, str | Path | None], options: Read
         options: The columns, and how the files are written.
     """
     checks.one_of("kind", kind, FORMATS)
-    if options.text_column == options.label_column:
+    if options.text_column in options.labels.names:
         raise ValueError(
             "text_column and label_column (--text-column, --label-column) must differ; both are "
             f"{options.text_column!r}."
@@ -108,7 +115,7 @@ class _SoftLabel:
 
 
 _NO_SOFT_LABEL = _SoftLabel({})
-_Rows = Iterator[tuple[int, str, str, _SoftLabel]]  # the line, the text and the label of each
+_Rows = Iterator[tuple[int, str, Label, _SoftLabel]]  # the line, the text and the label of each
 
 
 def _read_file(kind: str, path: Path, options: ReadingOptions, may_be_soft: bool) -> Table:
@@ -129,7 +136,7 @@ def _read_rows(path: Path, rows: _Rows, options: ReadingOptions, unit: str = "li
     lines, labels, empty, size, soft = array("q"), CodedLabels(), array("q"), 0, SoftRows()
     texts: list[str] | StoredTexts = []
     for line, text, label, soft_label in rows:
-        if not text.strip() or (options.skip_empty and not (label or soft_label.shares)):
+        if not text.strip() or (options.skip_empty and label == "" and not soft_label.shares):
             empty.append(line)
             continue
         lines.append(line)
@@ -148,6 +155,8 @@ def _read_rows(path: Path, rows: _Rows, options: ReadingOptions, unit: str = "li
         raise ValueError(f"{path}: no row has both a text and a label.")
     if empty:
         say(f"{table.name_rows(empty)} without text or label; left out.")
+    if table.soft is not None and (options.labels.are_several or any(map(is_several, labels.spellings))):
+        raise soft_labels.beside_several(str(path))
     _check_labels(table)
     return table
 
@@ -161,31 +170,48 @@ def _refuse_empty(table: Table, lines: Sequence[int], kind_of_cell: str) -> None
 
 def _check_labels(table: Table) -> None:
     """Raise ``ValueError`` with the rows for labels that are empty, too long or cannot be written."""
-    places = table.labels.places(lambda label: not label.strip())
+    places = table.labels.places(lambda label: label == "")
     if table.soft is not None:
         places = [place for place in places if not table.soft.has(place)]
     if places:
         _refuse_empty(table, [table.lines[place] for place in places], "label")
-    for wrong, is_wrong in (
-        (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
-        ("with a lone surrogate, which cannot be written to a file", lambda label: not checks.is_writable(label)),
-    ):
-        if places := table.labels.places(is_wrong):
+    check_one_kind(
+        table.labels.spellings,
+        str(table.path),
+        lambda label: f"{table.unit} {table.lines[table.labels.places(lambda other: other == label)[0]]}",
+    )
+    wrongs: tuple[tuple[str, Callable[[str], bool]], ...] = (
+        ("an empty label among others, as after a separator too many", lambda name: not name),
+        (f"a label longer than {_LONGEST_LABEL:,} characters", lambda name: len(name) > _LONGEST_LABEL),
+        ("a label with a lone surrogate, which cannot be written to a file", lambda name: not checks.is_writable(name)),
+    )
+    for wrong, is_wrong in wrongs:
+        if places := table.labels.places(functools.partial(_has_wrong, is_wrong)):
             rows = table.name_rows([table.lines[place] for place in places])
-            raise ValueError(f"{rows} with a label {wrong}; the first is {table.labels[places[0]]!a:.60}.")
+            raise ValueError(f"{rows} with {wrong}; the first is {table.labels[places[0]]!a:.60}.")
+
+
+def _has_wrong(is_wrong: Callable[[str], bool], label: Label) -> bool:
+    return label != "" and any(map(is_wrong, names_of(label)))  # a label may only be missing beside soft ones
 
 
 def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: ReadingOptions, may_be_soft: bool) -> _Rows:
-    columns, delimiter = (options.text_column, options.label_column), delimited.check_delimiter(options.delimiter)
-    instead = soft_labels.PREFIX if may_be_soft and columns[1] == soft_labels.LABEL else ""
+    columns, delimiter = options.columns, delimited.check_delimiter(options.delimiter)
+    instead = _instead_of_labels(options, may_be_soft)
     source = delimited.read_table(lines, str(path), kind, columns, _NAME_COLUMNS, delimiter, instead)
-    text_at, label_at = source.names.index(columns[0]), _place(columns[1], source.names)
+    text_at, *labels_at = (_place(column, source.names) for column in columns)
     soft_label = _soft_cells(path, source.names, columns) if may_be_soft else _no_soft_label
     for line, row in source.rows:
         # Blank rows, of which spreadsheets often write many at the end, are not examples.
         if any(cell.strip() for cell in row):
             cells = [*row, *[""] * (len(source.names) - len(row)), ""]
-            yield line, cells[text_at], cells[label_at].strip(), soft_label(cells)
+            label = options.labels.label([cells[i] for i in labels_at], f"{path}, line {line}")
+            yield line, cells[text_at], label, soft_label(cells)
+
+
+def _instead_of_labels(options: ReadingOptions, may_be_soft: bool) -> str:
+    """Return what the names of columns begin with that may take the place of the one of the labels, or nothing."""
+    return soft_labels.PREFIX if may_be_soft and options.labels == LabelColumns(soft_labels.LABEL) else ""
 
 
 def _place(column: str, names: Sequence[str]) -> int:
@@ -213,8 +239,7 @@ def _no_soft_label(cells: Sequence[Any]) -> _SoftLabel:
 
 
 def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions, may_be_soft: bool) -> _Rows:
-    columns = (options.text_column, options.label_column)
-    instead = soft_labels.PREFIX if may_be_soft and columns[1] == soft_labels.LABEL else ""
+    columns = options.columns
     beginnings = (soft_labels.PREFIX, soft_labels.TEACHER) if may_be_soft else ()
     source = typed_tables.read_typed(
         io.BytesIO(content),
@@ -223,25 +248,25 @@ def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions, 
         columns,
         _NAME_COLUMNS,
         only=lambda column: column in columns or column.startswith(beginnings),
-        instead=instead,
+        instead=_instead_of_labels(options, may_be_soft),
     )
-    text_at, label_at = source.names.index(columns[0]), _place(columns[1], source.names)
+    places = [_place(column, source.names) for column in columns]
     soft_label = _soft_cells(path, source.names, columns) if may_be_soft else _no_soft_label
 
     def cells() -> _Cells:
         for number, row in source.rows:
             row = [*row, None]
-            yield f"{path}, row {number}", number, row[text_at], row[label_at], soft_label(row)
+            yield f"{path}, row {number}", number, [row[i] for i in places], soft_label(row)
 
     return _rows_of_cells(cells(), options)
 
 
-_Cells = Iterator[tuple[str, int, object, object, _SoftLabel]]
+_Cells = Iterator[tuple[str, int, list[object], _SoftLabel]]
 
 
 def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_be_soft: bool) -> _Cells:
-    """Yield the location, the line, the text, the label and the soft label of each object."""
-    columns = (options.text_column, options.label_column)
+    """Yield the location, the line, the cells (that of the text first) and the soft label of each object."""
+    columns = options.columns
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -254,18 +279,15 @@ def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_b
         for column in columns:
             if column not in row:
                 raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")
-        yield location, number, row[columns[0]], row[columns[1]], soft_label
+        yield location, number, [row[column] for column in columns], soft_label
 
 
 def _rows_of_cells(cells: _Cells, options: ReadingOptions) -> _Rows:
     """Yield the rows of cells that have types."""
-    for location, number, text, label, soft_label in cells:
+    for location, number, (text, *labels), soft_label in cells:
         if not isinstance(text, str | None):
             raise ValueError(f"{location}: {options.text_column!r} must be a string; found {text!r:.80}.")
-        if not isinstance(label, str | int | float | None):
-            raise ValueError(f"{location}: {options.label_column!r} must be a string or a number; found {label!r:.80}.")
-        # NaN, which json.loads accepts, often stands for a missing value in a column of numbers.
-        yield number, text or "", "" if label is None or label != label else str(label).strip(), soft_label
+        yield number, text or "", options.labels.label(labels, location), soft_label
 
 
 def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:

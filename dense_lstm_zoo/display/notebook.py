@@ -39,7 +39,11 @@ class Answers(list[T]):
 def _columns(answers: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
     """Return the header and the cells, as HTML."""
     if all(isinstance(answer, Prediction) for answer in answers):
-        cells = [[_text(answer.text), _text(answer.label), f"{answer.probability:.4f}"] for answer in answers]
+        labels = [answer.label if answer.labels is None else ", ".join(answer.labels) for answer in answers]
+        cells = [
+            [_text(answer.text), _text(label), f"{answer.probability:.4f}"]
+            for answer, label in zip(answers, labels, strict=True)
+        ]
         return ["text", "label", "probability"], cells
     if all(isinstance(answer, TaggedSentence) for answer in answers):
         kinds = "tags" if any(answer.span_list is None for answer in answers) else "spans"

@@ -33,7 +33,7 @@ def answer(signature: Signature) -> str:
 
 
 def plain(value: Any, longest: int | None = None, *, as_text: bool = True) -> Any:
-    """Return an array as nested lists of strings, integers and numbers of four digits.
+    """Return an array as nested lists of strings, truth values, integers and numbers of four digits.
 
     Args:
         value: Any array. Its bytes are UTF-8.
@@ -53,6 +53,8 @@ def _plain(value: Any, longest: int | None, as_text: bool) -> Any:
         return rows if longest is None or len(value) <= longest else [*rows, REST]
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") if as_text else value
+    if isinstance(value, np.bool_):
+        return bool(value)
     return float(f"{value:.4g}") if isinstance(value, np.floating) else int(value)
 
 

@@ -33,6 +33,12 @@ def labels_of(y: Any) -> np.ndarray:
 
     if y is None:
         raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
+    lists = [x for x in y if isinstance(x, list | tuple | set)] if isinstance(y, Sequence | np.ndarray) else []
+    if any(len(x) != 1 for x in lists):
+        raise ValueError(
+            f"y must hold one label for each text; received a list of labels, {lists[0]!r:.80}. train takes several "
+            "labels per text."
+        )
     # scikit-learn makes floats of pandas' integers that may be missing.
     labels: np.ndarray = column_or_1d(y.to_numpy() if isinstance(y, pd.Series) else y, warn=True)
     missing = np.flatnonzero(pd.isna(labels))

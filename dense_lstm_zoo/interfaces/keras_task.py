@@ -47,6 +47,7 @@ class Origin:
         training: The ``training`` of a bundle's config.
         temperature: Divides the logits of probabilities, if the model is calibrated.
         sha256: The checksum of the bundle that it comes from, if any.
+        thresholds: The thresholds of a classifier's labels, as a bundle's config has them.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Origin:
     training: dict[str, Any] = field(default_factory=lambda: {"dataset": _DATASET})
     temperature: float | None = None
     sha256: str = ""
+    thresholds: dict[str, float] = field(default_factory=dict)
 
 
 class TextTask(_MixedIn):
@@ -224,6 +226,7 @@ class TextTask(_MixedIn):
     def _note_training(self) -> None:
         """Let the record of a trained model say that it is trained further."""
         origin = self._untracked.origin
+        origin.thresholds = {}  # they were chosen for other weights
         if origin.training["dataset"] != _DATASET:
             origin.training = trained_further(origin, head="kept")
 
@@ -358,6 +361,7 @@ class TextTask(_MixedIn):
         training = dict(origin.training)
         config = {"task": task.name, "model": origin.model, "arguments": dict(origin.arguments)}
         config |= {"text": preprocessor.text_settings, "training": training, "versions": versions()}
+        config |= {"thresholds": dict(origin.thresholds)} if origin.thresholds else {}
         metrics = {} if origin.temperature is None else {"temperature": origin.temperature}
         network = self._network()
         if defaults := self._untracked.defaults:
@@ -407,6 +411,7 @@ def _checked_origin(cls: type[TextTask], config: dict[str, Any]) -> Origin:
             raise ValueError("'training' must name its 'dataset'")
         if origin.temperature is not None:
             checks.positive("temperature", origin.temperature)
+        claims.thresholds(origin.thresholds, origin.labels, "one")
         if not isinstance(origin.sha256, str):
             raise ValueError("'sha256' must be a str")
     return origin
@@ -453,6 +458,7 @@ def origin_of(bundle: Any) -> Origin:
     config = bundle.config
     origin = Origin(config["model"], plain(config["arguments"]), list(bundle.labels), dict(config["training"]))
     origin.sha256, origin.temperature = bundle.saved_as or "", getattr(bundle, "temperature", None)
+    origin.thresholds = dict(config.get("thresholds", {}))
     return origin
 
 

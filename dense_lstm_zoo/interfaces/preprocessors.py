@@ -131,7 +131,13 @@ class TextPreprocessor(Preprocessor):
         padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(tf.convert_to_tensor(x, tf.string)))
         if y is None:
             return padded
-        return keras.utils.pack_x_y_sample_weight(padded, self.label_ids(y), sample_weight)
+        labels = self.label_ids(y)
+        if labels.shape.rank is not None and labels.shape.rank > 1 and labels.shape[1:].num_elements() != 1:
+            raise ValueError(
+                f"A text has one label here, so that labels must be (batch,); received shape {tuple(labels.shape)}. "
+                "train takes several labels per text."
+            )
+        return keras.utils.pack_x_y_sample_weight(padded, labels, sample_weight)
 
     @property
     def text_settings(self) -> dict[str, Any]:

@@ -140,6 +140,14 @@ class TextClassifier(LabelledTask, keras.Model):
         origin = Origin(model, plain(arguments), list(names))
         self._build(origin, arguments, self._preprocessor_of(vocabulary, origin), compile=compile, name=name)
 
+    def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
+        if origin.arguments.get("labels", "one") != "one":
+            raise ValueError(
+                f"A Keras TextClassifier gives each text one label; this {origin.model} gives several. zoo.load and "
+                "zoo.from_preset return it as a bundle, and zoo.build builds such a model for your own training."
+            )
+        super()._settle(origin, preprocessor, defaults, compile=compile)
+
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         super().__init__(network.input, network.output, **({} if name is None else {"name": name}))
 
@@ -194,6 +202,10 @@ class TextClassifier(LabelledTask, keras.Model):
         if y is None:
             raise ValueError("y is missing: a label for each text, a name or an integer from 0.")
         labels, _ = labels_of(column_of(y), len(texts), self.label_names)
+        if labels.ndim == 2:
+            raise ValueError(
+                "y must hold one label for each text; received lists of labels. train takes several labels per text."
+            )
         weights = None if sample_weight is None else weights_of(column_of(sample_weight), len(texts))
         return _Texts(self.preprocessor.text_to_ids.encode(texts), labels, weights)
 

@@ -21,7 +21,8 @@ REQUIRED = inspect.Parameter.empty
 # Arguments that training derives from the data. Users set them only when they build a model by hand.
 # fmt: off
 FROM_DATA = (
-    "vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words", *context.ARGUMENTS,
+    "vocab_size", "num_classes", "labels", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words",
+    *context.ARGUMENTS,
 )
 # fmt: on
 # Layers outside the encoder: those before it, and those on top of its states.

@@ -75,6 +75,9 @@ def _arguments(model: str, recipe: str | None, arguments: Mapping[str, Any], has
 def _options(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(values.items()):
         yield as_option(name)
+        if name == "label_columns":  # a word for each
+            yield from value
+            continue
         if value is not True or name not in {*tasks.every_option(), "skip_empty"}:  # a switch takes no value
             word = value if isinstance(value, str) else json.dumps(value)
             yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ class AnswerForm:
             function ``ANSWER`` where a SavedModel has it. It is None for a task whose SavedModels answer with numbers
             alone.
         shared: Keys that the input may already have, with the same value.
+        several: The form of the answers of models whose texts may have several labels.
         more_keys: Returns keys that only the answers of some models have, from the model's labels.
 
     Example:
@@ -39,7 +41,12 @@ class AnswerForm:
     by_label: str | None = None
     of_outputs: Callable[[Sequence[str], Mapping[str, Any]], list[Any]] | None = None
     shared: frozenset[str] = frozenset()
+    several: AnswerForm | None = None
     more_keys: Callable[[Sequence[str]], Mapping[str, Any]] = lambda labels: {}
+
+    def of_model(self, model: Any) -> AnswerForm:
+        """Return the form of the answers of a trained model."""
+        return self.several if self.several is not None and getattr(model, "is_several", False) else self
 
     def keys_of(self, labels: Sequence[str]) -> dict[str, Any]:
         """Return the keys of a model's answers, with the type of each value."""
@@ -63,12 +70,30 @@ class AnswerForm:
 def fields(answer: Any) -> dict[str, Any]:
     """Return an answer's keys and values for files and tables, without its text and the count of its known words.
 
+    A value that a model does not give, such as several labels, is left out.
+
     Example:
         >>> from dense_lstm_zoo_runtime import Prediction
         >>> fields(Prediction("fine", "yes", 0.75, {"no": 0.25, "yes": 0.75}))
         {'label': 'yes', 'probability': 0.75, 'probabilities': {'no': 0.25, 'yes': 0.75}}
     """
     return {name: value for name, value in answers.fields(answer).items() if name != "known_words"}
+
+
+def cell(value: Any) -> str:
+    """Return a value of an answer as a cell of csv.
+
+    Labels are joined with vertical bars, so that ``label_separator`` reads them again.
+
+    Example:
+        >>> cell(0.25), cell(["food", "staff"]), cell(["a|b", "c"])
+        ('0.250000', 'food|staff', '["a|b", "c"]')
+    """
+    if isinstance(value, list) and all(isinstance(item, str) and "|" not in item for item in value):
+        return "|".join(value)
+    if isinstance(value, str):
+        return value
+    return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 def strings(values: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.text_hashes import text_hash
 from dense_lstm_zoo.corpora.own_files import input_format
-from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data import records, soft_labels
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
@@ -107,6 +107,8 @@ def _of_file(
 
 
 def _label(value: Any) -> str | None:
+    if isinstance(value, list | tuple | set) or getattr(value, "ndim", 0) > 0:
+        raise soft_labels.of_several(f"A text with the labels {value!r:.80}")
     is_missing = value is None or value != value
     return None if is_missing or not str(value).strip() else str(value).strip()
 

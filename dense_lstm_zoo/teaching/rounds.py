@@ -12,7 +12,7 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.teaching.teach import teach
+from dense_lstm_zoo.teaching.teach import check_one_label, teach
 from dense_lstm_zoo.training.protocol import run_protocol
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def self_train(
     folder = files.resolved(run_dir)
     corpus: Any = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
+    check_one_label(corpus)
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):

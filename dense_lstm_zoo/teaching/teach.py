@@ -12,6 +12,7 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
@@ -188,7 +189,14 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
     corpus: AnyCorpus = as_corpus(dataset, task.name)
     if not hasattr(corpus, "label_names"):  # said without TensorFlow, which the teacher's machine may lack
         raise ValueError(f"teach needs a corpus with a label for each text; received {type(corpus).__name__}.")
+    check_one_label(corpus)
     return corpus
+
+
+def check_one_label(corpus: Any) -> None:
+    """Raise ``ValueError`` for a corpus whose texts may have several labels."""
+    if corpus.is_several:
+        raise soft_labels.of_several(corpus.name)
 
 
 def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:

@@ -13,6 +13,7 @@ from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.teaching.answers import probabilities_of
 from dense_lstm_zoo.teaching.written_answers import WrittenAnswers, read_answers
 from dense_lstm_zoo_runtime.paths import user_path
@@ -68,6 +69,8 @@ class BundleTeacher(Teacher):
         if not task.labels_texts:
             owners = " or ".join(each.title for each in tasks.every() if each.labels_texts)
             raise ValueError(f"{source} is for {task.name}; a teacher gives each text a label, as {owners} do.")
+        if config["arguments"].get("labels", "one") != "one":
+            raise soft_labels.of_several(str(source))
         trained = f"a {config['model']} trained on {config['training']['dataset']}"
         if isinstance(source, Bundle):
             self.labels, self.identity, self.name = list(source.labels), source.fingerprint(), trained

@@ -125,6 +125,8 @@ def _answer(
             f"one of label_column (--label-column); it has {', '.join(row)}."
         )
     value = row[column]
+    if isinstance(value, list):
+        raise soft_labels.of_several(f"{location}, with {value!r:.80} in {column!r},")
     label = "" if value is None or value != value else str(value).strip()
     for name in _CONFIDENCES:
         if row.get(name) not in (None, "") and name != column:

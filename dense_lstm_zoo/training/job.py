@@ -70,6 +70,7 @@ class Job(abc.ABC):
 
     corpus: Any
     options: Options
+    labels_per_text: str = "one"  # or "several"
     new_words: int = 0  # words of the training texts that the source does not know
 
     @property

@@ -28,6 +28,8 @@ DATA = (
     "test_file",
     "text_column",
     "label_column",
+    "label_separator",
+    "label_columns",
     "token_column",
     "tag_column",
     "separator",
@@ -35,7 +37,7 @@ DATA = (
     "delimiter",
     "skip_empty",
 )
-_NOT_TEXT = ("token_column", "tag_column", "skip_empty")
+_NOT_TEXT = ("label_columns", "token_column", "tag_column", "skip_empty")
 _RUN = ("model", "recipe", "seed", "seeds", "folds", "only_folds", "run_dir")
 _PATHS = ("train_file", "dev_file", "test_file", "vectors", "init_from", "context")
 _LARGEST = 1 << 20  # bytes

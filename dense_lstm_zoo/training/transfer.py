@@ -91,6 +91,7 @@ class ModelSource(Source):
     def _head_goes_on(self, job: Job) -> bool:
         theirs = self.trained.config["arguments"]
         same_layers = all((self.arguments.get(name) or None) == (theirs.get(name) or None) for name in _OF_HEAD)
+        same_layers = same_layers and job.labels_per_text == theirs.get("labels", "one")
         return same_layers and sorted(job.labels) == sorted(self.trained.labels)
 
     def provenance(self, job: Job) -> dict[str, Any]:

@@ -72,7 +72,11 @@ _PREDICTION: dict[str, Any] = {
         {
             "title": "Class",
             "type": "object",
-            "properties": {**_CLASS, "known_words": {"type": ["integer", "null"]}},
+            "properties": {
+                **_CLASS,
+                "known_words": {"type": ["integer", "null"]},
+                "labels": {**_TOKENS, "description": "Only of models whose texts may have several labels, or none."},
+            },
         },
         {
             "title": "Tags",

@@ -16,7 +16,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.reports import base
 from dense_lstm_zoo.exports.onnx.graph import OPSET, WEIGHTS, Graph, WeightsFile
 from dense_lstm_zoo.exports.onnx.words import write_shared
-from dense_lstm_zoo_runtime.export_folder import FORMAT, KIND
+from dense_lstm_zoo_runtime.export_folder import DECIDING_FORMAT, FORMAT, KIND
 from dense_lstm_zoo_runtime.rules import VERSIONS
 
 if TYPE_CHECKING:
@@ -65,17 +65,18 @@ def write(
         table = write_shared(folder, bundle) if shared_words else None
         if table is None:
             bundle.vocabulary.write(folder / "vocabulary.txt")
-        files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
-        write_manifest(folder)
+        config = _config(bundle, graphs["model.onnx"], weights, table)
+        files.write_json(folder / "config.json", config)
+        write_manifest(folder, config["format"])
     base.write_card(bundle, target.real, USE)
     return target.path
 
 
-def write_manifest(folder: Path) -> None:
-    """Write the checksums of an export's files, all but its card."""
+def write_manifest(folder: Path, version: int = FORMAT) -> None:
+    """Write the checksums of an export's files, all but its card, with the version of the export's format."""
     names = (file for file in sorted(folder.iterdir()) if file.name not in (_CARD, _MANIFEST))
     sums = {file.name: files.sha256(file) for file in names}
-    files.write_json(folder / _MANIFEST, {"format": FORMAT, "sha256": sums})
+    files.write_json(folder / _MANIFEST, {"format": version, "sha256": sums})
 
 
 def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
@@ -95,9 +96,14 @@ def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
 
 def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | None) -> dict[str, Any]:
     names = [tensor.name for tensor in graph.inputs]
+    decisions = {"labels_per_text": bundle.config["arguments"].get("labels", "one")}
+    decisions["thresholds"] = bundle.config.get("thresholds", {})
+    decides = decisions != {"labels_per_text": "one", "thresholds": {}}
     config = {
         "kind": KIND,
-        "format": FORMAT,
+        # A runtime that does not know of them would give other labels.
+        "format": DECIDING_FORMAT if decides else FORMAT,
+        **(decisions if decides else {}),
         "task": bundle.task.name,
         "model": bundle.config["model"],
         "labels": bundle.labels,
