@@ -81,8 +81,8 @@ def of_label_sets(
         >>> import numpy as np
         >>> right = np.array([[True, False], [True, True]])
         >>> outcomes = of_label_sets(["a", "b"], right, right, right[[0, 0]], ["no", "yes"])
-        >>> outcomes.of_model(0)["micro_f1"], outcomes.of_model(1)["micro_f1"], outcomes.of_model(1)["accuracy"]
-        (1.0, 0.8, 0.5)
+        >>> round(float(outcomes.of_model(1)["micro_f1"]), 2), float(outcomes.of_model(1)["accuracy"])
+        (0.8, 0.5)
     """
     import numpy as np
 

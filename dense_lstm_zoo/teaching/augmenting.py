@@ -26,7 +26,7 @@ def copies(text: str, number: int, seed: int, key: int) -> Iterator[str]:
 
     Example:
         >>> [copy for copy in copies("a smart and sweet comedy", 4, seed=1, key=3)]
-        ['a', 'a <unk> and sweet comedy', 'and']
+        ['<unk> smart and sweet comedy']
     """
     import numpy as np
 
