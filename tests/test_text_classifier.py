@@ -206,15 +206,12 @@ def test_a_model_without_compilation_says_so_and_compiles_with_losses_on_logits(
     assert set(model.fit(TEXTS, LABELS, verbose=0).history) == {"accuracy", "loss"}
 
 
-@pytest.mark.slow
-def test_xla_compiles_the_step_of_the_kernel_that_it_can_compile():
-    model, same = new_model(kernel="compiled"), new_model()
-    model.compile(jit_compile=True)
-    for each in (model, same):
-        keras.utils.set_random_seed(5)
-        each.fit(TEXTS, LABELS, verbose=0)
-    assert model.jit_compile
-    np.testing.assert_allclose(model.history.history["loss"], same.history.history["loss"], rtol=1e-4)
+def test_a_step_that_xla_cannot_compile_is_trained_without():
+    model = new_model(kernel="compiled")
+    with pytest.warns(UserWarning, match="jit_compile"):
+        model.compile(jit_compile=True)
+    assert not model.jit_compile
+    assert np.isfinite(model.fit(TEXTS, LABELS, verbose=0).history["loss"][0])
 
 
 @pytest.mark.slow

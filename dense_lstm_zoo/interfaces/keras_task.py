@@ -78,6 +78,7 @@ class TextTask(_MixedIn):
 
     def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
         """Keep what the model was made from, where Keras does not look for weights, and compile it."""
+        self.supports_jit = False  # XLA fails on the gradient of batches whose length is known only when they come
         self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
         if compile:
             self.compile()
@@ -106,7 +107,7 @@ class TextTask(_MixedIn):
             optimizer: As for ``keras.Model.compile``.
             loss: A loss on logits.
             metrics: Metrics on logits.
-            jit_compile: Whether XLA compiles the step, anew for each length of a batch.
+            jit_compile: For Keras. XLA cannot compile a step for batches of many lengths, and Keras says so.
             **options: More arguments of ``keras.Model.compile``.
 
         Raises:
