@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-_NO_LABEL = -2
+NO_LABEL = -2  # of a text whose label nobody knows
 _SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 
 
@@ -341,7 +341,7 @@ class Corpus(AnyCorpus):
 
         labels = strata(self.train.targets(len(self.label_names)))
         if self.train.labelled.any():
-            labels = np.where(self.train.labelled, labels, _NO_LABEL)
+            labels = np.where(self.train.labelled, labels, NO_LABEL)
         members = [np.flatnonzero(labels == label) for label in range(len(self.label_names) + self.is_several)]
         quotas = np.array([len(indices) * fraction for indices in members])
         sizes = np.floor(quotas).astype(int)

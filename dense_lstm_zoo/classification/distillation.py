@@ -9,10 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.corpus import NO_LABEL, Split
 from dense_lstm_zoo.models.compiling import compile_model
-
-_NO_LABEL = -2.0  # as elsewhere: a label that nobody knows
 
 
 class DistillationLoss(keras.losses.Loss):
@@ -85,7 +83,7 @@ def targets(split: Split, temperature: float = 1.0) -> np.ndarray:
     shares = split.probabilities.astype(np.float64)
     shares = (shares / shares.max(axis=1, keepdims=True)) ** (1 / temperature)
     shares /= shares.sum(axis=1, keepdims=True)
-    labels = np.where(split.is_labelled, np.asarray(split.labels), _NO_LABEL)
+    labels = np.where(split.is_labelled, np.asarray(split.labels), NO_LABEL)
     return np.column_stack([labels, shares]).astype(np.float32)
 
 

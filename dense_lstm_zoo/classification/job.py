@@ -175,16 +175,9 @@ class ClassificationJob(WordVectorJob):
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the vocabulary's arguments and the source of the word vectors."""
-        vocabulary = self._vocabulary(arguments)
         dev_every, columns = self.options.dev_every, self.corpus.columns
         return {
-            "text": {
-                "num_frozen_words": vocabulary.num_frozen_words,
-                "oov": vocabulary.oov,
-                "chars": vocabulary.chars,
-                **({} if vocabulary.max_tokens is None else {"max_tokens": vocabulary.max_tokens}),
-                **({} if vocabulary.tokenizer == 1 else {"tokenizer": vocabulary.tokenizer}),
-            },
+            "text": self._vocabulary(arguments).settings,
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 **self.vector_config(),

@@ -52,8 +52,8 @@ def summary(bundle: Bundle) -> str:
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
     if thresholds := bundle.config.get("thresholds"):
-        shown = ", ".join(f"{one_line(name, 40)} {value:.3f}" for name, value in [*thresholds.items()][:_MOST_COLUMNS])
-        lines.append(f"{'thresholds':<17} {shown}{', ...' if len(thresholds) > _MOST_COLUMNS else ''}")
+        first = ", ".join(f"{one_line(name, 40)} {value:.3f}" for name, value in [*thresholds.items()][:_MOST_COLUMNS])
+        lines.append(f"{'thresholds':<17} {first}{', ...' if len(thresholds) > _MOST_COLUMNS else ''}")
     for split in ("dev", "test"):
         lines += _beside_baseline(split, base.of_split(metrics, split))
         if f"{split}_loss_uncalibrated" in metrics:

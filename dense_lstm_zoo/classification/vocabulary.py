@@ -52,6 +52,13 @@ class Vocabulary:
         """Number of character ids, padding and unknown included."""
         return len(self.chars) + 2
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the words, without defaults that later versions added: the ``text`` of a bundle's config."""
+        settings = {"num_frozen_words": self.num_frozen_words, "oov": self.oov, "chars": self.chars}
+        settings |= {} if self.max_tokens is None else {"max_tokens": self.max_tokens}
+        return settings | ({} if self.tokenizer == 1 else {"tokenizer": self.tokenizer})
+
     def text_to_ids(self) -> TextToIds:
         """Return the layer that turns texts into ids."""
         return TextToIds(self.words, self.oov, self.chars, self.max_tokens, self.tokenizer)

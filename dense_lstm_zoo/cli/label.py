@@ -62,7 +62,7 @@ def label(
     soft_files.check_format(check_output(output, overwrite))
     if file is not None:
         files.existing_file(file)
-    task = next(task for task in tasks.every() if task.labels_texts)
+    task = tasks.of_texts_with_labels()
     corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
     columns = {name: options[name] for name in ("text_column", "label_column", "encoding")}
     columns["delimiter"] = check_delimiter(options.pop("delimiter"))

@@ -240,11 +240,11 @@ def source_of(name: str, task: str | None = None) -> Source | None:
 def _columns_of(form: str, columns: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the remembered columns that files of a format have and options do not replace."""
     of_tables = form != "columns"
-    taken = _OF_LABELS if options.keys() & _OF_LABELS else set[str]()
+    others = _OF_LABELS if options.keys() & _OF_LABELS else set[str]()
     return {
         name: value
         for name, value in columns.items()
-        if (name in {"text_column", *_OF_LABELS}) == of_tables and name not in taken
+        if (name in {"text_column", *_OF_LABELS}) == of_tables and name not in others
     }
 
 

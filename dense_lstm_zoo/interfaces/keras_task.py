@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import os
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -23,40 +21,15 @@ from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
+from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
-from dense_lstm_zoo_runtime import claims
 
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
-_DATASET = "texts"  # what a task was trained on, which is the user's
 _AUTO = "auto"
-_LARGEST_LIST = 1000  # of an argument of a model
 _PROBABILITIES = "(Sparse)?CategoricalCrossentropy|sparse_categorical_crossentropy|categorical_crossentropy"
-
-
-@dataclass
-class Origin:
-    """The model of a task: its name, its arguments, what its network was trained on before.
-
-    Args:
-        model: A registered model.
-        arguments: Its arguments, complete, as JSON has them.
-        labels: The names of the classes, in the order of the logits, or none.
-        training: The ``training`` of a bundle's config.
-        temperature: Divides the logits of probabilities, if the model is calibrated.
-        sha256: The checksum of the bundle that it comes from, if any.
-        thresholds: The thresholds of a classifier's labels, as a bundle's config has them.
-    """
-
-    model: str
-    arguments: dict[str, Any]
-    labels: list[str]
-    training: dict[str, Any] = field(default_factory=lambda: {"dataset": _DATASET})
-    temperature: float | None = None
-    sha256: str = ""
-    thresholds: dict[str, float] = field(default_factory=dict)
 
 
 class TextTask(_MixedIn):
@@ -228,7 +201,7 @@ class TextTask(_MixedIn):
         """Let the record of a trained model say that it is trained further."""
         origin = self._untracked.origin
         origin.thresholds = {}  # they were chosen for other weights
-        if origin.training["dataset"] != _DATASET:
+        if origin.training["dataset"] != NEW_TEXTS:
             origin.training = trained_further(origin, head="kept")
 
     def _validation(self, data: Any, options: dict[str, Any]) -> Any:
@@ -290,7 +263,7 @@ class TextTask(_MixedIn):
         """Return what rebuilds the model: its name and arguments, its words and labels."""
         preprocessor, settings = self.preprocessor, None
         if preprocessor is not None:
-            settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.text_settings}
+            settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.vocabulary.settings}
         return {**dataclasses.asdict(self._untracked.origin), "preprocessor": settings, "name": self.name}
 
     @classmethod
@@ -302,7 +275,7 @@ class TextTask(_MixedIn):
         """
         config = dict(config)
         name, settings = config.pop("name", None), config.pop("preprocessor", None)
-        origin = _checked_origin(cls, config)
+        origin = checked_origin(cls, config)
         preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
         with damaged(cls):
             arguments = {**origin.arguments, "kernel": kernels.check_saved(origin.arguments["kernel"])}
@@ -361,7 +334,7 @@ class TextTask(_MixedIn):
         task = tasks.find(self._task)
         training = dict(origin.training)
         config = {"task": task.name, "model": origin.model, "arguments": dict(origin.arguments)}
-        config |= {"text": preprocessor.text_settings, "training": training, "versions": versions()}
+        config |= {"text": preprocessor.vocabulary.settings, "training": training, "versions": versions()}
         config |= {"thresholds": dict(origin.thresholds)} if origin.thresholds else {}
         metrics = {} if origin.temperature is None else {"temperature": origin.temperature}
         network = self._network()
@@ -373,6 +346,13 @@ class TextTask(_MixedIn):
             network, config, preprocessor.vocabulary, list(origin.labels), metrics, self._rows_of_history()
         )
         return bundle
+
+    @property
+    def _answering(self) -> Any:
+        """A bundle that shares the weights, with its graphs."""
+        if not hasattr(self._untracked, "bundle"):
+            self._untracked.bundle = self.to_bundle()
+        return self._untracked.bundle
 
     def _network(self) -> keras.Model:
         """Return the network as ``zoo.build`` returns it."""
@@ -389,42 +369,6 @@ class TextTask(_MixedIn):
     def save_to_preset(self, folder: str | os.PathLike[str], **options: Any) -> Path:
         """Write the model as a preset, which ``from_preset`` and ``zoo.from_preset`` load. See ``Bundle``'s method."""
         return self.to_bundle().save_to_preset(Path(folder), **options)
-
-
-def _checked_origin(cls: type[TextTask], config: dict[str, Any]) -> Origin:
-    """Return the origin of a saved task, or raise ``ValueError``: the file may come from a stranger."""
-    with damaged(cls):
-        origin = Origin(**config)
-        kinds = {"model": str, "arguments": dict, "labels": list, "training": dict}
-        for name, kind in kinds.items():
-            if not isinstance(getattr(origin, name), kind):
-                raise ValueError(f"{name!r} must be a {kind.__name__}")
-        if registry.entry(origin.model).task != cls._task:
-            raise ValueError(f"{origin.model} is for {registry.entry(origin.model).task}")
-        if "embedding_matrix" in origin.arguments:
-            raise ValueError("word vectors are weights, and not an argument")
-        for name, value in origin.arguments.items():
-            values = value if isinstance(value, list) else [value]
-            if len(values) > _LARGEST_LIST or not all(isinstance(item, str | int | float | None) for item in values):
-                raise ValueError(f"argument {name!r:.80} must be a plain value; it is {claims.short(value)}")
-        origin.labels = claims.labels(origin.labels)
-        if not isinstance(origin.training.get("dataset"), str):
-            raise ValueError("'training' must name its 'dataset'")
-        if origin.temperature is not None:
-            checks.positive("temperature", origin.temperature)
-        claims.thresholds(origin.thresholds, origin.labels, "one")
-        if not isinstance(origin.sha256, str):
-            raise ValueError("'sha256' must be a str")
-    return origin
-
-
-@contextlib.contextmanager
-def damaged(cls: type) -> Iterator[None]:
-    """Turn an error about a config into one that says whose it is."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"The config of this {cls.__name__} is damaged: {error}") from error
 
 
 def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | None) -> dict[str, Any]:
@@ -446,39 +390,6 @@ def check_source(owner: Any, texts: Any, vocabulary: Any) -> None:
     if (texts is None) == (vocabulary is None):
         name = type(owner).__name__
         raise ValueError(f"{name} takes its words from texts=..., the training texts, or from vocabulary=...")
-
-
-def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of a model as JSON has them, without word vectors, which are weights."""
-    values = {name: value for name, value in arguments.items() if name != "embedding_matrix"}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def origin_of(bundle: Any) -> Origin:
-    """Return the origin of a task that has the network and the labels of a bundle."""
-    config = bundle.config
-    origin = Origin(config["model"], plain(config["arguments"]), list(bundle.labels), dict(config["training"]))
-    origin.sha256, origin.temperature = bundle.saved_as or "", getattr(bundle, "temperature", None)
-    origin.thresholds = dict(config.get("thresholds", {}))
-    return origin
-
-
-def trained_further(origin: Origin, head: str) -> dict[str, Any]:
-    """Return the ``training`` of a model that starts from another: what that one was, for cards and terms.
-
-    Args:
-        origin: The other model.
-        head: ``"kept"`` or ``"new"``: the last layer.
-    """
-    training = origin.training
-    source = {"name": "a bundle", "model": origin.model, "dataset": training["dataset"], "sha256": origin.sha256}
-    source |= {"freeze": None, "unfreeze_after": None, "head": head, "new_words": 0}
-    source |= {name: training[name] for name in ("init_from", "vectors") if training.get(name)}
-    return {
-        "dataset": _DATASET,
-        "init_from": source,
-        **{x: training[x] for x in ("vectors", "context", "num_steps") if x in training},
-    }
 
 
 def defaults_of(model: keras.Model) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import keras
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.presets import from_preset
-from dense_lstm_zoo.interfaces.keras_task import Origin, TextTask, damaged, origin_of, trained_further
+from dense_lstm_zoo.interfaces.keras_task import TextTask
+from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, trained_further
 from dense_lstm_zoo_runtime import claims
 
 

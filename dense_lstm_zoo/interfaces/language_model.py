@@ -18,16 +18,9 @@ from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.interfaces.inputs import texts_of
-from dense_lstm_zoo.interfaces.keras_task import (
-    Origin,
-    TextTask,
-    check_source,
-    damaged,
-    origin_of,
-    place_of_division,
-    plain,
-    resolve_own,
-)
+from dense_lstm_zoo.interfaces.keras_task import TextTask, check_source, place_of_division, resolve_own
+from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, plain
+from dense_lstm_zoo.interfaces.preprocessors import check_words
 from dense_lstm_zoo.language import assembly
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.task import TASK
@@ -61,8 +54,7 @@ class LinePreprocessor(StringLayer):
 
     def __init__(self, words: Sequence[str], direction: str = "forward", **settings: Any) -> None:
         super().__init__(**settings)
-        if strange := [word for word in words if not isinstance(word, str)]:
-            raise ValueError(f"words must be strings; one is {claims.short(strange[0])}")
+        check_words(words)
         self.vocabulary = LanguageVocabulary(tuple(words), direction)
         self.sentence_to_ids = self.vocabulary.sentence_to_ids()
 
@@ -70,15 +62,9 @@ class LinePreprocessor(StringLayer):
         """Turn lines into ids."""
         return self.sentence_to_ids(inputs).to_tensor(self.vocabulary.eos)
 
-    @property
-    def text_settings(self) -> dict[str, Any]:
-        """The ``text`` of a bundle's config: how a model reads text, without the words."""
-        direction = self.vocabulary.direction
-        return {} if direction == "forward" else {"direction": direction}
-
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "words": list(self.vocabulary.words), **self.text_settings}
+        return {**super().get_config(), "words": list(self.vocabulary.words), **self.vocabulary.settings}
 
 
 @dataclass(frozen=True)
@@ -289,13 +275,6 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         """Continue a prompt word by word. See ``LanguageModelBundle.generate`` for the arguments."""
         continuation: Continuation = self._answering.generate(prompt, max_tokens, **options)
         return continuation
-
-    @property
-    def _answering(self) -> Any:
-        """A bundle that shares the weights, with its graphs."""
-        if not hasattr(self._untracked, "bundle"):
-            self._untracked.bundle = self.to_bundle()
-        return self._untracked.bundle
 
 
 def _lines(x: Any) -> Any:

@@ -38,8 +38,7 @@ class Preprocessor(StringLayer):
 
     def __init__(self, words: Sequence[str], label_names: Sequence[str], text: dict[str, Any], **settings: Any) -> None:
         super().__init__(**settings)
-        if strange := [word for word in words if not isinstance(word, str)]:
-            raise ValueError(f"words must be strings; one is {claims.short(strange[0])}")
+        check_words(words)
         claims.distinct(list(words))
         claims.text_settings(text)
         self.label_names = tuple(claims.labels(list(label_names)))
@@ -72,15 +71,10 @@ class Preprocessor(StringLayer):
         ):
             return tf.identity(ids)
 
-    @property
-    def text_settings(self) -> dict[str, Any]:
-        """The ``text`` of a bundle's config: how a model reads text, without the words."""
-        raise NotImplementedError
-
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         own = {"words": list(self.vocabulary.words), "label_names": list(self.label_names)}
-        return {**super().get_config(), **own, **self.text_settings}
+        return {**super().get_config(), **own, **self.vocabulary.settings}
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -138,15 +132,6 @@ class TextPreprocessor(Preprocessor):
                 "train takes several labels per text."
             )
         return keras.utils.pack_x_y_sample_weight(padded, labels, sample_weight)
-
-    @property
-    def text_settings(self) -> dict[str, Any]:
-        """The ``text`` of a bundle's config: how a model reads text, without the words."""
-        vocabulary = self.vocabulary
-        settings = {"num_frozen_words": vocabulary.num_frozen_words, "oov": vocabulary.oov, "chars": vocabulary.chars}
-        if vocabulary.max_tokens is not None:
-            settings["max_tokens"] = vocabulary.max_tokens
-        return settings if vocabulary.tokenizer == 1 else {**settings, "tokenizer": vocabulary.tokenizer}
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -212,12 +197,11 @@ class TokenPreprocessor(Preprocessor):
         tags = tf.pad(tags, [[0, 0], [0, more]], constant_values=-1)
         return keras.utils.pack_x_y_sample_weight(padded, tags, sample_weight)
 
-    @property
-    def text_settings(self) -> dict[str, Any]:
-        """The ``text`` of a bundle's config: how a model reads text, without the words."""
-        settings = dataclasses.asdict(self.vocabulary)
-        del settings["words"]
-        return settings if settings.pop("tokenizer") == 1 else {**settings, "tokenizer": self.vocabulary.tokenizer}
+
+def check_words(words: Sequence[Any]) -> None:
+    """Raise ``ValueError`` for a word of a saved vocabulary that is not a string."""
+    if strange := [word for word in words if not isinstance(word, str)]:
+        raise ValueError(f"words must be strings; one is {claims.short(strange[0])}")
 
 
 def to_few_lengths(ids: tf.Tensor) -> tf.Tensor:

@@ -23,8 +23,9 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import texts_of
-from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
+from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
+from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
 
 _MOST_FREQUENT = 50_000

@@ -19,8 +19,9 @@ from dense_lstm_zoo.classification.fit_inputs import weights_of
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches, plan_predictions, predict_by_token
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
 from dense_lstm_zoo.interfaces.inputs import tagged_split, texts_of, token_lists
-from dense_lstm_zoo.interfaces.keras_task import Origin, check_source, place_of_division, plain, resolve_own
+from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
+from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TokenPreprocessor
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.models import registry
@@ -201,8 +202,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
 
     def tag(self, x: Any) -> list[list[str]]:
         """Return the likeliest tags of each sentence, by name. Takes and raises as ``predict``."""
-        bundle: Any = self.to_bundle()
-        return [list(answer.tags) for part in self._batches_of_sentences(x) for answer in bundle.predict(part)]
+        parts = self._batches_of_sentences(x)
+        return [list(answer.tags) for part in parts for answer in self._answering.predict(part)]
 
     def _batches_of_sentences(self, x: Any) -> Iterable[list[list[str]]]:
         if not hasattr(x, "element_spec"):

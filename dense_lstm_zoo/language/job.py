@@ -111,7 +111,7 @@ class LanguageModelJob(Job):
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the window length and the vocabulary's arguments."""
         return {
-            "text": {} if self.vocabulary.direction == "forward" else {"direction": self.vocabulary.direction},
+            "text": self.vocabulary.settings,
             "training": {
                 "data_sha256": self.fingerprint(self.corpus),
                 **({} if self.vectors is None else self.vectors.config),

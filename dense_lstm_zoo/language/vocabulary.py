@@ -59,6 +59,11 @@ class LanguageVocabulary:
             twice = Counter(self.words).most_common(1)[0][0]
             raise ValueError(f"words must be distinct, as a word's position is its id; {twice!r} occurs twice.")
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the words, without its default: the ``text`` of a bundle's config."""
+        return {} if self.direction == "forward" else {"direction": self.direction}
+
     @classmethod
     def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
         """Take the words of a training text, most frequent first. Ties go to the word that occurs first.

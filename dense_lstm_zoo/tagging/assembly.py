@@ -145,13 +145,13 @@ class CRFTagger(IdsOnly, keras.Model):
         """Return the mean loss of the batch, plus the losses that layers add."""
         if self.crf is None:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
-        likelihoods = self.crf.log_likelihood(y_pred, y, _lengths(x))
+        likelihoods = self.crf.log_likelihood(y_pred, y, lengths_of(x))
         return super().compute_loss(x, y, likelihoods, sample_weight, training)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Score the likeliest tags."""
         if self.crf is not None:
-            y_pred = self.crf(y_pred, lengths=_lengths(x))
+            y_pred = self.crf(y_pred, lengths=lengths_of(x))
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def get_config(self) -> dict[str, Any]:
@@ -164,5 +164,6 @@ class CRFTagger(IdsOnly, keras.Model):
         return cls(*(keras.saving.deserialize_keras_object(config[part]) for part in ("core", "crf")))
 
 
-def _lengths(inputs: dict[str, Any]) -> Any:
+def lengths_of(inputs: dict[str, Any]) -> Any:
+    """Return the number of tokens of each sentence, int32 (batch,), from its padded ids."""
     return ops.sum(ops.cast(ops.not_equal(inputs["token_ids"], 0), "int32"), axis=1)

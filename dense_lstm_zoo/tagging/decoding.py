@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import tensorflow as tf
+
+from dense_lstm_zoo.tagging.assembly import lengths_of
+
 
 def decode(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     """Return tags, their probabilities, those of all tags and the scores of all tags, as graph code.
 
     The first two are (batch, time), the others (batch, time, tags).
     """
-    import tensorflow as tf
-
     logits = network(ids, training=False)
     if crf is None:
         tags = tf.argmax(logits, axis=-1, output_type=tf.int32)
     else:
-        tags = tf.maximum(crf(logits, lengths=_lengths(ids)), 0)
+        tags = tf.maximum(crf(logits, lengths=lengths_of(ids)), 0)
     shares = probabilities(logits, crf, ids)
     return tags, tf.gather(shares, tags, axis=2, batch_dims=2), shares, logits
 
 
 def probabilities(logits: Any, crf: Any, ids: dict[str, Any]) -> Any:
     """Return the probability of every tag of every token, float32 (batch, time, tags), as graph code."""
-    import tensorflow as tf
-
-    return tf.nn.softmax(logits) if crf is None else crf.marginals(logits, _lengths(ids))
-
-
-def _lengths(ids: dict[str, Any]) -> Any:
-    import tensorflow as tf
-
-    return tf.reduce_sum(tf.cast(ids["token_ids"] != 0, tf.int32), axis=1)
+    return tf.nn.softmax(logits) if crf is None else crf.marginals(logits, lengths_of(ids))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,15 +106,10 @@ class TaggingJob(WordVectorJob):
         """
         weights = self.options.class_weights
         check_loss(weights, arguments)
-        vocabulary, columns = self.words.vocabulary, self.corpus.columns
+        reads = {"case": arguments["case"], "whole_words": arguments["char_filters"] > 0}
+        columns = self.corpus.columns
         return {
-            "text": {
-                "chars": vocabulary.chars,
-                "num_frozen_words": vocabulary.num_frozen_words,
-                "case": arguments["case"],
-                "whole_words": arguments["char_filters"] > 0,
-                **({} if vocabulary.tokenizer == 1 else {"tokenizer": vocabulary.tokenizer}),
-            },
+            "text": dataclasses.replace(self.words.vocabulary, **reads).settings,
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 "min_tag_count": self.options.min_tag_count,

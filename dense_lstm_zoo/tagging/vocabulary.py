@@ -51,6 +51,13 @@ class TaggingVocabulary:
         """Number of character ids, padding and unknown included."""
         return len(self.chars) + 2
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the words, without a default that a later version added: the ``text`` of a bundle's config."""
+        settings = {"chars": self.chars, "num_frozen_words": self.num_frozen_words}
+        settings |= {"case": self.case, "whole_words": self.whole_words}
+        return settings | ({} if self.tokenizer == 1 else {"tokenizer": self.tokenizer})
+
     def tokens_to_ids(self) -> TokensToIds:
         """Return the layer that turns tokens into ids."""
         return TokensToIds(self.words, list(self.chars), case=self.case or "binary", whole_words=self.whole_words)

@@ -212,6 +212,11 @@ def every() -> list[Task]:
     return [find(name) for name in _MODULES]
 
 
+def of_texts_with_labels() -> Task:
+    """Return the task whose texts have a label each."""
+    return next(task for task in every() if task.labels_texts)
+
+
 def text_encoder_class() -> Any:
     """Return the class of the text encoders that models of other tasks read with."""
     task = next(task for task in every() if task.text_encoder)

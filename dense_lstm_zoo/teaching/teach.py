@@ -185,7 +185,7 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
         return None
     from dense_lstm_zoo.corpora.loader import as_corpus
 
-    task = next(task for task in tasks.every() if task.labels_texts)
+    task = tasks.of_texts_with_labels()
     corpus: AnyCorpus = as_corpus(dataset, task.name)
     if not hasattr(corpus, "label_names"):  # said without TensorFlow, which the teacher's machine may lack
         raise ValueError(f"teach needs a corpus with a label for each text; received {type(corpus).__name__}.")
