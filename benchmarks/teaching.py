@@ -1,10 +1,11 @@
 """Students of a trained classifier, beside the same model trained on the labels alone.
 
-On the corpus that the teacher was trained on, a student is trained in up to four ways: on the labels; on the teacher's
+On the corpus that the teacher was trained on, a student is trained in several ways: on the labels; on the teacher's
 probabilities for the same texts; with changed copies of these as well (``--augment``); and with sentences of IMDB's
 unlabelled reviews as well (``--raw``), of which those with the words of a dev or test text are left out. All are
 trained from scratch with the same vectors, and scored once. A folder of ``benchmarks.transformer_teacher`` is a teacher
-too, whose files are the texts. Rows go to results/teaching.csv. From the repository's root:
+too: its files are the texts, ``--raw`` takes the first of its raw sentences, and ``--phrases`` its phrases besides.
+Rows go to results/teaching.csv, and those that are there are not measured again. From the repository's root:
 
     python -m benchmarks.teaching sst2 --teacher dc_bilstm_sst2 --augment 5 --raw 50000
 """
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import dense_lstm_zoo as zoo
 from benchmarks import raw_sentences
 from dense_lstm_zoo import checks, display, machine
@@ -28,16 +31,18 @@ from tuning import protocols, result_files
 from tuning.table_cells import with_spread
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
-KEY = ["dataset", "teacher", "student", "way", "temperature", "hard_weight", "seed"]
+KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "seed"]
+_MODEL = ("recipe", "vectors", "units")  # options that go to train, and say which student it is
 
 
 def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterator[tuple[str, Corpus]]:
     """Yield each way to train a student, with the corpus that it is trained on."""
     yield "labels", corpus
     if _scores_file(options).exists():
-        for file, way in (("train.parquet", "teacher"), ("raw.parquet", "teacher, raw sentences")):
-            if (path := Path(options.teacher) / file).exists():
-                yield way, corpus.with_train(zoo.load_corpus(path, "classification"))
+        for way, texts in _labelled_texts(options):
+            path = folder / "texts.parquet"
+            texts.to_parquet(path, index=False)
+            yield way, corpus.with_train(zoo.load_corpus(path, "classification"))
         return
     ways: list[tuple[str, dict[str, Any]]] = [("teacher", {"texts": None})]
     if options.augment:
@@ -51,6 +56,20 @@ def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterat
         yield way, corpus.with_train(zoo.load_corpus(output, "classification"))
 
 
+def _labelled_texts(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each way to learn from the files of a transformer's answers, with its texts and their probabilities."""
+    way, texts = "teacher", pd.read_parquet(Path(options.teacher) / "train.parquet")
+    yield way, texts
+    if options.phrases:
+        way, texts = f"{way}, phrases", pd.concat([texts, pd.read_parquet(Path(options.teacher) / "phrases.parquet")])
+        yield way, texts
+    if options.raw:
+        raw = pd.read_parquet(Path(options.teacher) / "raw.parquet")
+        if len(raw) < 0.9 * options.raw:  # those that are in dev or test were left out
+            raise ValueError(f"{options.teacher} has {len(raw):,} raw sentences, and --raw asks for {options.raw:,}.")
+        yield f"{way}, {options.raw:,} raw sentences", pd.concat([texts, raw[: options.raw]])
+
+
 def _scores_file(options: argparse.Namespace) -> Path:
     return Path(options.teacher) / "scores.json"
 
@@ -60,55 +79,69 @@ def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, A
     about = json.loads(_scores_file(options).read_text()) if _scores_file(options).exists() else {}
     name = about.get("encoder", options.teacher)
     command = f"python -m benchmarks.teaching {options.dataset} --teacher {name} --student {options.student}"
+    model = {option: value for option in _MODEL if (value := getattr(options, option))}
+    for option, value in model.items():
+        command += f" --{option} {value}"
+    command += " --phrases" if options.phrases else ""
     for option in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
         value = getattr(options, option)
         command += f" --{option.replace('_', '-')} {value:g}" if value else ""
     shared = {
-        **{"dataset": options.dataset, "teacher": name},
+        **{"dataset": options.dataset, "teacher": name, "settings": ", ".join(map(str, model.values()))},
         **{"temperature": options.temperature, "hard_weight": options.hard_weight},
         "versions": protocols.read_versions({"versions": machine.versions()}),
         **{"processor": machine.processor(), "cores": machine.cores(), "command": command},
     }
 
-    def row(student: str, way: str, seed: int, texts: int, accuracy: float, size: int | None, seconds: float) -> Any:
-        figures = {
-            "texts": texts,
-            "accuracy": round(100 * accuracy, 2),
-            "parameters": size,
-            "seconds": round(seconds, 1),
+    def row(student: str, way: str, seed: int, texts: int, scores: Any, size: int, seconds: float) -> Any:
+        accuracies = {
+            name: round(100 * scores[key], 2) for name, key in (("dev", "dev_accuracy"), ("accuracy", "test_accuracy"))
         }
-        return {"student": student, "way": way, "seed": seed, **figures, **shared}
+        figures = {**accuracies, "parameters": size, "seconds": round(seconds, 1)}
+        return {"student": student, "way": way, "seed": seed, "texts": texts, **figures, **shared}
 
     if about:
-        yield row(name, "the teacher", 0, len(corpus.train), about["test_accuracy"], about["parameters"], 0.0)
+        yield row(name, "the teacher", 0, len(corpus.train), about, about["parameters"], 0.0)
     else:
         teacher = zoo.from_preset(options.teacher)
-        accuracy = teacher.evaluate(corpus.test)["accuracy"]
-        yield row(name, "the teacher", 0, len(corpus.train), accuracy, int(teacher.model.count_params()), 0.0)
+        scores = {f"{part}_accuracy": teacher.evaluate(getattr(corpus, part))["accuracy"] for part in ("dev", "test")}
+        yield row(name, "the teacher", 0, len(corpus.train), scores, int(teacher.model.count_params()), 0.0)
     with tempfile.TemporaryDirectory() as folder:
         for way, texts in corpora(options, corpus, Path(folder)):
             soft = {"temperature": options.temperature, "hard_weight": options.hard_weight} if way != "labels" else {}
             for seed in range(1, options.seeds + 1):
+                key = {"student": options.student, "way": way, "seed": seed, **shared}
+                if result_files.has_row(RESULTS, key, KEY):
+                    continue
                 began = time.perf_counter()
                 settings = {"seed": seed, "epochs": options.epochs, "baseline": False, "progress": False, **soft}
-                bundle = zoo.train(options.student, texts, Path(folder) / f"{way}{seed}", **settings)
-                accuracy, size = bundle.metrics["test_accuracy"], int(bundle.model.count_params())
-                yield row(options.student, way, seed, len(texts.train), accuracy, size, time.perf_counter() - began)
+                run = (options.runs or Path(folder)) / f"{options.student} {way} {seed}"
+                bundle = zoo.train(options.student, texts, run, **settings, **model)
+                seconds = time.perf_counter() - began
+                size = int(bundle.model.count_params())
+                yield row(options.student, way, seed, len(texts.train), bundle.metrics, size, seconds)
 
 
 def table() -> str:
     """Return the table: a line for each student and way, with the mean over seeds."""
     rows = result_files.read_rows(RESULTS)
-    groups = ["dataset", "teacher", "student", "way", "temperature", "hard_weight"]
     cells = []
-    for (dataset, teacher, student, way, temperature, hard_weight), own in rows.groupby(groups, sort=False):
-        scores = own.accuracy.astype(float).tolist()
-        mean = with_spread(f"{statistics.fmean(scores):.2f}", f"{statistics.stdev(scores):.2f}" if scores[1:] else "")
+    for (dataset, teacher, student, settings, way, temperature, hard_weight), own in rows.groupby(KEY[:-1], sort=False):
+        means = [_mean(own[column]) for column in ("dev", "accuracy")]
         loss = "" if way in ("labels", "the teacher") else f", T = {float(temperature):g}, a = {float(hard_weight):g}"
-        cells.append((dataset, teacher, student, way + loss, own.texts.iloc[0], mean, len(scores)))
-    header = ["corpus", "teacher", "model", "trained on", "texts", "test accuracy", "seeds"]
+        model = f"{student} ({settings})" if settings and way != "the teacher" else student
+        cells.append((dataset, teacher, model, way + loss, own.texts.iloc[0], *means, len(own)))
+    header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "seeds"]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
     return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
+
+
+def _mean(cells: pd.Series) -> str:
+    """Return the mean of a column over seeds, with the standard deviation. It is empty where no row has a value."""
+    values = [float(cell) for cell in cells if cell]
+    if not values:
+        return ""
+    return with_spread(f"{statistics.fmean(values):.2f}", f"{statistics.stdev(values):.2f}" if values[1:] else "")
 
 
 @protocols.plain_errors()
@@ -124,6 +157,11 @@ def main(argv: list[str] | None = None) -> None:
         "--teacher", required=True, help="a preset, the folder of a bundle, or one of a transformer_teacher"
     )
     parser.add_argument("--student", default="bilstm", help="a model (default: bilstm)")
+    parser.add_argument("--recipe", help="a recipe of the student (default: its own settings)")
+    parser.add_argument("--vectors", help="word vectors of the student (default: those of its recipe)")
+    parser.add_argument("--units", type=int, help="units of the student (default: those of its recipe)")
+    parser.add_argument("--phrases", action="store_true", help="the phrases that a transformer_teacher has labelled")
+    parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the students there (default: not kept)")
     parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
     parser.add_argument("--temperature", type=float, default=1.0, help="(default: 1)")

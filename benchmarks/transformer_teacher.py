@@ -3,9 +3,10 @@
 It needs PyTorch and transformers, in the environment of the peers of ``benchmarks/frontier``, and the folder of an
 encoder, such as all-mpnet-base-v2. The encoder is trained on the training texts alone, with a linear layer over the
 mean of its states (batch 32, learning rate 3e-5 with a warm-up, two epochs). ``scores.json`` in the output folder has
-its accuracy on dev and test. ``train.parquet`` has the training texts with its probabilities, and ``raw.parquet`` these
-and sentences of IMDB's unlabelled reviews. Weights are saved after each epoch, answers after each batch: after a kill,
-the same command goes on. From the repository's root:
+its accuracy on dev and test. Its probabilities are in ``train.parquet`` for the training texts, in ``phrases.parquet``
+for the phrases of a treebank's training sentences, and in ``raw.parquet`` for sentences of IMDB's unlabelled reviews.
+Weights are saved after each epoch, answers after each batch: after a kill, the same command goes on. From the
+repository's root:
 
     peers/bin/python -m benchmarks.transformer_teacher sst2 --encoder all-mpnet-base-v2 --raw 20000 --output OUT
 """
@@ -112,6 +113,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--sha256", help="of its model.safetensors, to be checked")
     parser.add_argument("--output", required=True, type=Path, help="the folder to write")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
+    parser.add_argument("--phrases", action="store_true", help="the phrases of a treebank's training sentences too")
     parser.add_argument("--bfloat16", action="store_true", help="products in bfloat16, where the processor has them")
     parser.add_argument("--epochs", type=int, default=2, help="(default: 2)")
     parser.add_argument("--seed", type=int, default=1, help="(default: 1)")
@@ -137,13 +139,15 @@ def main(argv: list[str] | None = None) -> None:
         return teacher.probabilities(texts)
 
     answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
-    outputs: list[tuple[str, dict[str, Any]]] = [("train.parquet", {})]
+    sources: dict[str, list[str] | None] = {"train": None}
+    if options.phrases:
+        phrases: Any = zoo.load_corpus(f"{options.dataset}_phrases", "classification")
+        sources["phrases"] = sorted(set(phrases.train.texts) - set(corpus.train.texts))
     if options.raw:
-        raw = raw_sentences.draw(options.raw, seed=1)
-        outputs.append(("raw.parquet", {"texts": raw, "train_texts": True}))
-    for name, texts in outputs:
-        if not (options.output / name).exists():
-            zoo.teach(answers, output=options.output / name, dataset=corpus, **texts)
+        sources["raw"] = raw_sentences.draw(options.raw, seed=1)
+    for name, texts in sources.items():
+        if not (output := options.output / f"{name}.parquet").exists():
+            zoo.teach(answers, texts, output=output, dataset=corpus)
 
 
 if __name__ == "__main__":

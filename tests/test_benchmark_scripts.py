@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 
 import pandas as pd
 import pytest
+
+from benchmarks import teaching
+from tuning import result_files
 
 BAD = [
     ("classification", ["--models", "dc_bilstn"], "Did you mean 'dc_bilstm'"),
@@ -67,3 +71,30 @@ def test_two_softmaxes_train_on_the_same_windows_and_have_a_row_each(tmp_path, m
         assert row["dev_perplexity"] > 1
     assert "dev_perplexity" in capsys.readouterr().out
     assert "| 3 windows | demo | 50 samples |" in cpu_seconds.table()
+
+
+def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(tmp_path):
+    (tmp_path / "scores.json").touch()
+    for name, number in (("train", 2), ("phrases", 3), ("raw", 5)):
+        texts = pd.DataFrame({"text": [f"{name} {place}" for place in range(number)], "probability_yes": 1.0})
+        texts.to_parquet(tmp_path / f"{name}.parquet")
+    options = argparse.Namespace(teacher=str(tmp_path), phrases=True, raw=4)
+    ways = {way: list(texts.text) for way, texts in teaching._labelled_texts(options)}
+    phrases = ["train 0", "train 1", "phrases 0", "phrases 1", "phrases 2"]
+    assert ways == {
+        "teacher": phrases[:2],
+        "teacher, phrases": phrases,
+        "teacher, phrases, 4 raw sentences": [*phrases, "raw 0", "raw 1", "raw 2", "raw 3"],
+    }
+    options.raw = 100
+    with pytest.raises(ValueError, match="has 5 raw sentences, and --raw asks for 100"):
+        list(teaching._labelled_texts(options))
+
+
+def test_a_row_is_told_from_others_by_its_key(tmp_path):
+    rows = tmp_path / "rows.csv"
+    assert not result_files.has_row(rows, {"seed": 1}, ["seed"])
+    result_files.merge(rows, [{"way": "labels", "seed": 1, "accuracy": 90.0}], ["way", "seed"])
+    assert result_files.has_row(rows, {"way": "labels", "seed": 1}, ["way", "seed"])
+    assert not result_files.has_row(rows, {"way": "teacher", "seed": 1}, ["way", "seed"])
+    assert not result_files.has_row(rows, {"way": "labels", "seed": 2}, ["way", "seed"])

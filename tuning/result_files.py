@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,14 @@ def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
     path.parent.mkdir(exist_ok=True)
     with files.new_file(path, "w") as file:
         new.to_csv(file, index=False)
+
+
+def has_row(path: Path, row: Mapping[str, Any], key: list[str]) -> bool:
+    """Return whether the CSV file ``path`` has a row with the same ``key``."""
+    if not path.is_file():
+        return False
+    rows = read_rows(path).reindex(columns=key, fill_value="")
+    return bool((rows == [str(row[column]) for column in key]).all(axis=1).any())
 
 
 def folded(commands: str) -> str:
