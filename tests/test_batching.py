@@ -1,8 +1,12 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_rows
-from dense_lstm_zoo.data.batching import pad, padded_length, plan_batches, plan_predictions
+from dense_lstm_zoo.data.batching import generated, pad, padded_length, plan_batches, plan_predictions
 from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
 
@@ -133,3 +137,20 @@ def test_data_for_fit_are_not_tuned_as_the_end_of_an_epoch_would_wait_for_the_tu
     ]
     for dataset in datasets:
         assert dataset.options().autotune.enabled is False
+
+
+def test_texts_go_with_their_dataset_and_no_sooner():
+    class Rows(list):
+        pass
+
+    def dataset_of(rows):
+        return generated(lambda: iter(rows), tf.TensorSpec((1,), tf.int32), len(rows)).prefetch(2)
+
+    rows = Rows(np.array([[1], [2], [3]], np.int32))
+    texts, batches = weakref.ref(rows), iter(dataset_of(rows))
+    del rows
+    gc.collect()
+    assert [int(batch[0]) for batch in batches] == [1, 2, 3]
+    del batches
+    gc.collect()
+    assert texts() is None

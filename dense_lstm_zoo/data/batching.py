@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -176,13 +177,16 @@ def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int)
     often waits for it at the end of an epoch.
 
     Args:
-        batches: Generates the batches of an epoch. TensorFlow never frees it.
+        batches: Generates the batches of an epoch. It must not refer to the dataset.
         signature: The ``tf.data`` signature of a batch.
         number: The number of batches.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
-    dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    # TensorFlow never frees a generator: it reaches the texts through a list that is emptied with the dataset.
+    source = [batches]
+    dataset = tf.data.Dataset.from_generator(lambda: source[0](), output_signature=signature)
+    weakref.finalize(dataset, source.clear)
     return dataset.apply(tf.data.experimental.assert_cardinality(number)).with_options(options)
 
 
@@ -225,7 +229,7 @@ class ShuffledBatches(keras.callbacks.Callback):
         # Padded tokens in the median batch.
         self.median_tokens = int(np.median([len(batch) * padded_length(lengths[batch[-1]]) for batch in planned]))
 
-        # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
+        # The generator must not refer to the callback, which refers to the dataset: neither would ever be freed.
         def dataset(first: int) -> tf.data.Dataset:
             def batches() -> Iterator[Any]:
                 rng = np.random.default_rng([seed, now["epoch"]])
