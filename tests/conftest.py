@@ -44,12 +44,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--budget", type=float, default=20, help="processor seconds that a test may take, unless slow")
 
 
+@functools.cache
+def _leave_graphs_as_they_are() -> None:
+    """Switch off TensorFlow's rewriting of graphs, which costs a test more than a few steps of a tiny model gain."""
+    import tensorflow as tf
+
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+
 @pytest.fixture(autouse=True)
 def seed() -> Iterator[None]:
     """Let every test draw the same weights each time: a few draws leave a tiny model nothing to learn from."""
     import keras  # not sooner: TensorFlow reads the level at its import
 
     keras.utils.set_random_seed(1)
+    if keras.config.backend() == "tensorflow":
+        _leave_graphs_as_they_are()
     if keras.config.backend() != "torch":
         yield
         if keras.config.backend() == "jax" and next(_tests) % 40 == 0:

@@ -149,7 +149,9 @@ def slow_but_one_of_each_task(tested: Sequence[Case]) -> pytest.MarkDecorator:
 
 cases = pytest.mark.parametrize("case", CASES, ids=str)
 variants = pytest.mark.parametrize("case", VARIANTS, ids=str)
-choices = pytest.mark.parametrize("case", CHOICES, ids=str)
+# Of the choices, each value of an argument with the first model of a task that takes it.
+_FIRST = {(case.task, case.options): case for case in reversed(CHOICES)}
+choices = pytest.mark.parametrize("case", slow_but({*VARIANTS, *_FIRST.values()}, CHOICES), ids=str)
 
 
 @functools.cache

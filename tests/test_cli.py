@@ -79,8 +79,17 @@ def test_predict_reads_a_file_or_standard_input_and_writes_a_file(run_dir, tmp_p
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert status == 0
     assert [line["text"] for line in lines] == ["it was great", "", "caf\u00e9 \ufffd"]
+
+
+@pytest.mark.slow
+def test_predict_in_a_pipe_reads_bytes_that_are_not_utf_8(run_dir, tmp_path):
+    content = "it was great\n\ncaf\u00e9 ".encode() + b"\xff\r\n"
+    (tmp_path / "in.txt").write_bytes(content)
+    options = ["--file", tmp_path / "in.txt", "--output", tmp_path / "out.jsonl", "--format", "jsonl"]
+    assert main(["predict", str(run_dir), *map(str, options)]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     command = [sys.executable, "-m", "dense_lstm_zoo", "predict", str(run_dir)]
-    piped = subprocess.run(command, input=(tmp_path / "in.txt").read_bytes(), capture_output=True, check=True)
+    piped = subprocess.run(command, input=content, capture_output=True, check=True)
     assert [line.split("\t")[0] for line in piped.stdout.decode().splitlines()] == [line["label"] for line in lines]
 
 

@@ -19,7 +19,9 @@ def table(output: str) -> list[str]:
     return [line for line in output.splitlines() if re.match(r" +(epoch|[0-9]+/[0-9]+) ", line)]
 
 
-@pytest.mark.parametrize(("task", "unit"), [("classification", " %"), ("language_model", "")])
+@pytest.mark.parametrize(
+    ("task", "unit"), [("classification", " %"), pytest.param("language_model", "", marks=pytest.mark.slow)]
+)
 def test_each_epoch_has_an_aligned_line_with_its_scores_and_a_star_if_it_is_the_best_so_far(
     tmp_path, capsys, task, unit
 ):

@@ -12,7 +12,7 @@ from dense_lstm_zoo.data.word_table import quantised
 KNOWN = ["good", "bad", "film"]
 
 
-@pytest.fixture(scope="module", params=["fixed", "trained"])
+@pytest.fixture(scope="module", params=["trained", pytest.param("fixed", marks=pytest.mark.slow)])
 def bundle(request, tmp_path_factory):
     """A classifier with three training words and 400 frozen ones."""
     folder = tmp_path_factory.mktemp("fewer")

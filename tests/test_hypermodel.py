@@ -7,7 +7,7 @@ import pytest
 import dense_lstm_zoo as zoo
 
 TUNERS = {
-    "RandomSearch": {"max_trials": 2},
+    "RandomSearch": {"max_trials": 1},
     "GridSearch": {"max_trials": 2},
     "BayesianOptimization": {"max_trials": 2, "num_initial_points": 1},
     "Hyperband": {"max_epochs": 2, "factor": 2},

@@ -65,9 +65,9 @@ def test_a_taggers_and_a_language_models_texts_are_checked_alike():
 IDS = np.array([[2, 3, 0]])
 
 
-@pytest.mark.parametrize("name", ["dc_bilstm", "bilstm"])
+@pytest.mark.parametrize("name", [pytest.param("dc_bilstm", marks=pytest.mark.slow), "bilstm"])
 @pytest.mark.parametrize("frozen", [0, 2])
-@pytest.mark.parametrize("wrong", [-1, -7, 10**6])
+@pytest.mark.parametrize("wrong", [-1, pytest.param(-7, marks=pytest.mark.slow), 10**6])
 def test_ids_outside_the_vocabulary_get_no_answer(name, frozen, wrong):
     model = zoo.build(name, **{**harness.tiny_arguments(name), "num_frozen_words": frozen})
     size = model.get_layer("embedding").vocab_size

@@ -17,6 +17,7 @@ from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
 from dense_lstm_zoo_runtime.decisions import Decisions
 from tests.model_harness import tiny
 from tests.several_labels_harness import LABELS, corpus, split
+from tests.slow_cases import slow_but
 
 RNG = np.random.default_rng(5)
 LOGITS = RNG.normal(scale=2, size=(60, 4)).astype(np.float32)
@@ -50,7 +51,7 @@ def test_the_accuracy_is_that_of_scikit_learn():
     assert ExactMatch.from_config(metric.get_config()).name == "accuracy"
 
 
-@pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "dsa_dc_bilstm"])
+@pytest.mark.parametrize("name", slow_but(["bilstm"], ["bilstm", "cnn_mc", "dsa_dc_bilstm"]))
 def test_a_model_gives_logits_and_learns_each_label_by_itself(name, tmp_path):
     model = tiny(name, labels="several", learning_rate=0.05, l2=0.0)
     assert isinstance(model.loss, LabelSetCrossentropy)

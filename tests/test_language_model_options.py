@@ -11,6 +11,7 @@ from dense_lstm_zoo import layers
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.averaging import EvaluateAverage
 from tests.language_windows import text, tiny, windows
+from tests.slow_cases import slow_but
 from tests.test_averaging import same
 from tests.test_dense_lstm import by_hand
 from tests.test_tied_softmax import MODELS, gradients, models
@@ -116,7 +117,7 @@ def test_the_input_and_the_output_can_have_rates_of_their_own(sharing):
     assert shares_of_zeros("stacked", **both, output_dropout=0.0) == [0.0]
 
 
-@pytest.mark.parametrize("wiring", ["dense", "stacked", "skip", "residual"])
+@pytest.mark.parametrize("wiring", slow_but(["dense"], ["dense", "stacked", "skip", "residual"]))
 @pytest.mark.parametrize("sharing", ["per_output", "per_reader"])
 def test_rates_of_their_own_that_are_the_common_one_change_no_number(wiring, sharing):
     x = np.random.default_rng(0).normal(size=(3, 4, 6)).astype(np.float32)

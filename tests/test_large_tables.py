@@ -152,6 +152,7 @@ def test_overlap_counts_texts_and_shows_the_first():
     assert text_hashes.overlap(hashes[:0], rows).count == 0
 
 
+@pytest.mark.slow
 def test_a_large_table_trains_to_the_same_weights_also_after_an_interruption(demo_csv, tmp_path, monkeypatch):
     settings = {"dataset": str(demo_csv), "vectors": "none", "epochs": 2, "baseline": True}
     expected = train(tmp_path / "in_memory", **settings)
