@@ -3,7 +3,8 @@
 Of several seeds the one with the best dev score is kept. Its weights are rounded to float16, its scores are those of
 the rounded weights, and its word vectors are those of an installed table. Its ONNX export, in the subfolder ``onnx``
 and in int8, is for the light runtime. A corpus without test texts is cut into ten folds: the first is tested
-on, the others are trained on, and the card says so. A text encoder is made of one language model in each direction.
+on, the others are trained on, and the card says so. A preset with a teacher learns from the probabilities that
+``benchmarks.transformer_teacher`` has written. A text encoder is made of one language model in each direction.
 Runs that are finished are kept in the work folder, and an interrupted one goes on. From the repository's root:
 
     python -m presets.build dc_bilstm_trec
@@ -12,11 +13,13 @@ Runs that are finished are kept in the work folder, and an interrupted one goes 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+TEACHERS = Path("runs/teachers")
 MODELS = Path(__file__).parent / "dense_lstm_zoo_presets" / "models"
 _SPEED_BATCH, _SPEED_CALLS = 32, 200
 FOLDS = 10  # a corpus without test texts is trained on nine folds, and scored on the first
@@ -24,11 +27,12 @@ FOLDS = 10  # a corpus without test texts is trained on nine folds, and scored o
 
 @dataclass(frozen=True)
 class Plan:
-    """The training of a preset: the arguments of ``train``."""
+    """The training of a preset: the arguments of ``train``, and the tables of soft labels that it learns from."""
 
     model: str
     corpus: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    soft_labels: tuple[str, ...] = ()
 
 
 # ``zoo_300d`` makes a model half as large; on SST-1 it costs nothing (results/classification_fixed.csv beside
@@ -66,11 +70,19 @@ ENCODERS = {
 }
 
 
-def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: Mapping[str, Plan] = PLANS) -> Path:
+def build(
+    name: str,
+    work: Path,
+    output: Path = MODELS,
+    seeds: int = 3,
+    plans: Mapping[str, Plan] = PLANS,
+    teachers: Path = TEACHERS,
+) -> Path:
     """Train a preset, write it to ``output``, and return its folder.
 
     Raises:
         ValueError: No plan of that name.
+        FileNotFoundError: ``teachers`` has not the soft labels that the preset learns from.
     """
     import dense_lstm_zoo as zoo
     from dense_lstm_zoo import checks
@@ -80,11 +92,12 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
     plan = plans[checks.one_of("preset", name, plans)]
     kind = task.find(registry.entry(plan.model).task)
     corpus, tested_on = _corpus(plan.corpus, kind.name)
+    taught = corpus.with_train(_soft_labels(plan, teachers)) if plan.soft_labels else corpus
     runs = [work / name / f"seed{seed}" for seed in range(1, seeds + 1)]
     for seed, run in enumerate(runs, start=1):
         if not (run / "manifest.json").is_file():
             print(f"\n{name}, seed {seed} of {seeds}", flush=True)
-            zoo.train(plan.model, corpus, run, seed=seed, **plan.settings)
+            zoo.train(plan.model, taught, run, seed=seed, **plan.settings)
     bundles = [zoo.load(run) for run in runs]
     sign = 1 if kind.higher_is_better else -1
     best = max(bundles, key=lambda bundle: sign * bundle.metrics[f"dev_{kind.measure}"])
@@ -110,6 +123,22 @@ def _corpus(name: str, task: str) -> tuple[Any, dict[str, str]]:
     if corpus.test is not None:
         return corpus, {}
     return corpus.fold(1, FOLDS), {"tested_on": f"fold 1 of {FOLDS}"}
+
+
+def _soft_labels(plan: Plan, teachers: Path) -> Any:
+    """Return the corpus of the texts that a preset's teacher has labelled."""
+    import pandas as pd
+
+    import dense_lstm_zoo as zoo
+
+    paths = [teachers / name for name in plan.soft_labels]
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is missing. python -m benchmarks.transformer_teacher writes it.")
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "soft_labels.parquet"
+        pd.concat([pd.read_parquet(path) for path in paths]).to_parquet(table, index=False)
+        return zoo.load_corpus(table, "classification")
 
 
 def corpus_of(bundle: Any) -> Any:
@@ -160,6 +189,7 @@ def main() -> None:
         "names", nargs="+", choices=[*PLANS, *ENCODERS], metavar="NAME", help=", ".join([*PLANS, *ENCODERS])
     )
     parser.add_argument("--seeds", type=int, default=3, help="of a model with labels or tags (default: 3)")
+    parser.add_argument("--teachers", type=Path, default=TEACHERS, help=f"folder of soft labels (default: {TEACHERS})")
     parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
     options = parser.parse_args()
     with protocols.plain_errors():
@@ -168,7 +198,7 @@ def main() -> None:
             if name in ENCODERS:
                 build_encoder(name, options.work)
             else:
-                build(name, options.work, seeds=options.seeds)
+                build(name, options.work, seeds=options.seeds, teachers=options.teachers)
         presets.write_index(MODELS)
 
 

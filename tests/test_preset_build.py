@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
@@ -114,6 +115,18 @@ def test_a_text_encoder_is_made_of_a_language_model_in_each_direction(tmp_path, 
     before = [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
     build.build_encoder("tiny_lm", tmp_path / "work", tmp_path / "models", plans)  # neither is trained again
     assert before == [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
+
+
+def test_a_preset_learns_from_all_tables_of_its_teacher(tmp_path):
+    plan = build.Plan("bilstm", "demo", SMALL, soft_labels=("one/train.parquet", "one/raw.parquet"))
+    names = zoo.load_corpus("demo", "classification").label_names
+    (tmp_path / "one").mkdir()
+    for file, texts in zip(plan.soft_labels, (["a b", "c"], ["d e f"]), strict=True):
+        with pytest.raises(FileNotFoundError, match="transformer_teacher writes it"):
+            build.build("taught", tmp_path / "work", plans={"taught": plan}, teachers=tmp_path)
+        table = {f"probability_{name}": 1 / len(names) for name in names} | {"text": texts}
+        pd.DataFrame(table).to_parquet(tmp_path / file)
+    assert list(build._soft_labels(plan, tmp_path).train.texts) == ["a b", "c", "d e f"]
 
 
 def test_an_unknown_plan_is_named():
