@@ -1,6 +1,4 @@
-"""Refusals of several labels per text, in one clear line: by soft labels, teachers and the Keras task."""
-
-import json
+"""Refusals of several labels per text, in one clear line: by tables, options and the Keras task."""
 
 import numpy as np
 import pandas as pd
@@ -12,50 +10,12 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence, fields
 from tests import bundle_harness
 from tests.several_labels_harness import corpus, train
-from tests.test_soft_labels import WRITERS
-
-SOFT = {"probability_food": [0.9, 0.4, 0.2], "probability_staff": [0.3, 0.8, 0.1]}  # as predict_frame writes them
-LISTS = {"text": ["a steak", "a rude waiter", "rain"], "label": [["food"], ["food", "staff"], []], **SOFT}
-JOINED = {"text": LISTS["text"], "label": ["food", "food|staff", None], **SOFT}
-COLUMNS = {"text": LISTS["text"], "food": [1, 1, 0], "staff": [0, 1, 0], **SOFT}
-FORMS = {"lists": (LISTS, {}), "joined": (JOINED, {"label_separator": "|"})}
-FORMS["columns"] = (COLUMNS, {"label_columns": ["food", "staff"]})
 
 
 @pytest.fixture(scope="module")
 def bundle():
     """An untrained model of several labels, which no test changes."""
     return bundle_harness.bundle("bilstm", labels="several")
-
-
-@pytest.mark.parametrize(
-    ("form", "kind"),
-    [(form, kind) for form in WRITERS for kind in FORMS if kind != "lists" or form in ("jsonl", "parquet")],
-)
-def test_a_table_has_probabilities_or_several_labels(form, kind, tmp_path):
-    rows, options = FORMS[kind]
-    path = tmp_path / f"train.{form}"
-    WRITERS[form](pd.DataFrame(rows), path)
-    with pytest.raises(ValueError, match=rf"train.{form} has several labels per text; soft labels .*Leave the prob"):
-        zoo.load_corpus(path, **options)
-    without = tmp_path / f"plain.{form}"
-    WRITERS[form](pd.DataFrame(rows).drop(columns=list(SOFT)).iloc[:2], without)
-    assert zoo.load_corpus(without, **options).train.labels == [(0,), (0, 1)]
-
-
-def test_a_nested_object_of_probabilities_is_refused_too(tmp_path):
-    row = {"text": "a steak", "label": ["food", "staff"], "probabilities": {"food": 0.9, "staff": 0.8}}
-    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n")
-    with pytest.raises(ValueError, match="several labels per text"):
-        zoo.load_corpus(tmp_path / "a.jsonl")
-
-
-@pytest.mark.parametrize("kind", FORMS)
-def test_a_frame_has_probabilities_or_several_labels(kind):
-    rows, options = FORMS[kind]
-    options = options if kind == "columns" else {**options, "label": "label"}
-    with pytest.raises(ValueError, match=r"the training frame has several labels per text; .*Leave the probabilities"):
-        Corpus.from_frame(pd.DataFrame(rows), text="text", **options)
 
 
 def test_columns_that_are_labels_may_begin_as_probabilities_do(tmp_path):
@@ -74,12 +34,6 @@ def test_a_frame_without_labels_needs_probabilities():
     soft = Corpus.from_frame(frame, text="text")
     assert soft.train.labels == [1, 0]
     assert soft.columns == {"text_column": "text", "label_column": "label"}
-
-
-@pytest.mark.parametrize("labels", [[[0, 1], [1]], [None, (1,)], [0, [1]]])
-def test_a_split_has_probabilities_or_several_labels(labels):
-    with pytest.raises(ValueError, match=r"The split has several labels per text; soft labels .*add up to 1"):
-        Split(["a", "b"], labels, probabilities=[[0.5, 0.5], [0.1, 0.9]])
 
 
 def test_training_texts_of_another_kind_do_not_replace_a_corpus():
@@ -120,30 +74,6 @@ def test_thresholds_go_with_the_keras_task_until_it_learns():
     assert type(model).from_config(model.get_config()).to_bundle().config["thresholds"] == {"yes": 0.9}
     model.train_on_batch(["good"], ["no"])
     assert "thresholds" not in model.to_bundle().config
-
-
-def test_teachers_and_what_they_teach_have_one_label_per_text(bundle, tmp_path):
-    texts, several = ["a steak", "rain"], corpus(20)
-    (tmp_path / "written.jsonl").write_text(json.dumps({"text": "a steak", "label": ["food"]}) + "\n")
-    frame = pd.DataFrame({"text": texts, "label": [["food"], []]})
-    path = bundle.save(tmp_path / "run")
-
-    def teacher(part):
-        return np.full((len(part), 3), 1 / 3)
-
-    for arguments, options in (
-        ((bundle, texts), {}),
-        ((path, texts), {}),
-        ((teacher, texts), {"dataset": several}),
-        ((tmp_path / "written.jsonl",), {"labels": ["food", "staff"]}),
-        ((teacher, frame), {"labels": several.label_names}),
-    ):
-        with pytest.raises(ValueError, match=r"has several labels per text; soft labels \(probability_NAME\) add up"):
-            zoo.teach(*arguments, output=tmp_path / "soft.csv", progress=False, **options)
-    assert not (tmp_path / "soft.csv").exists()
-    with pytest.raises(ValueError, match="meals has several labels per text"):
-        zoo.self_train("bilstm", several, texts, tmp_path / "self")
-    assert not (tmp_path / "self").exists()
 
 
 def test_answers_have_labels_only_where_there_may_be_several():

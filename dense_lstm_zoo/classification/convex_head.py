@@ -11,7 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo.classification.calibration import log_likelihoods
 from dense_lstm_zoo.classification.corpus import deal_out, strata
-from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_decisions
+from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_shares
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
 _FOLDS = 5
@@ -85,7 +85,7 @@ def fit(
         dev: Features and labels of dev texts, or None.
         class_weight: The weight of each label's index, or None.
         shares: The probability of each label (texts, classes) where training texts have soft labels. ``labels`` are
-            then the likeliest ones, by which folds are scored.
+            then the likeliest ones, or of several those of a half or more, by which folds are scored.
 
     Example:
         >>> features, labels = np.array([[0.0, 1.0], [1.0, 0.0]] * 9, np.float32), np.array([0, 1] * 9)
@@ -104,9 +104,7 @@ def _weights(
     """Return the weight of each text (texts,), or of each of its labels (texts, labels) where it may have several."""
     by_class = class_weight or dict.fromkeys(range(num_classes), 1.0)
     if labels.ndim == 2:
-        weights = weights_of_decisions(by_class, labels)
-        assert weights is not None
-        return weights
+        return weights_of_shares(by_class, labels if shares is None else shares)
     of_label = np.array([by_class[label] for label in range(num_classes)])
     weighted: np.ndarray = of_label[labels] if shares is None or class_weight is None else shares @ of_label
     return weighted
@@ -134,10 +132,17 @@ class _Targets:
         """Return which texts to fit on, with the label and the weight of each.
 
         A text with soft labels comes once for each label, with its probability as the weight: the loss is then the
-        cross-entropy with the probabilities.
+        cross-entropy with the probabilities. Where texts may have several labels, it comes once with all of them and
+        once with none.
         """
         if self.shares is None:
             return slice(None), self.labels, self.weights
+        if self.labels.ndim == 2:
+            shares = np.concatenate([self.shares, 1 - self.shares])
+            has_label = np.arange(len(shares))[:, None] < len(self.shares)
+            labels = np.broadcast_to(has_label, shares.shape).astype(np.int8)
+            weights = np.tile(self.weights, (2, 1)) * np.where(shares > _LEAST_SHARE, shares, 0.0)
+            return np.tile(np.arange(len(self.shares)), 2), labels, weights
         rows, labels = np.nonzero(self.shares > _LEAST_SHARE)
         return rows, labels, self.weights[rows] * self.shares[rows, labels]
 
@@ -196,12 +201,14 @@ def _heads(
     scaled = scaled[rows]
     columns = [*labels.T] if labels.ndim == 2 else [labels]
     column_weights = [*weights.T] if labels.ndim == 2 else [weights]
+    is_soft_set = labels.ndim == 2 and targets.shares is not None
     regressions = [LogisticRegression(max_iter=_MAX_ITERATIONS, tol=_TOLERANCE, warm_start=True) for _ in columns]
     for strength in strengths:
         kernel = np.zeros((features.shape[1], num_classes), np.float32)
         bias = np.full(num_classes, _NEVER, np.float32)
         for number, (column, regression) in enumerate(zip(columns, regressions, strict=True)):
-            present: Any = np.unique(column)
+            used = column_weights[number] > 0 if is_soft_set else slice(None)
+            present: Any = np.unique(column[used])
             if len(present) == 1:
                 if labels.ndim == 1:
                     bias[present] = 0.0
@@ -210,7 +217,7 @@ def _heads(
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # one that has not converged is compared like the others
-                regression.set_params(C=strength).fit(scaled, column, column_weights[number])
+                regression.set_params(C=strength).fit(scaled[used], column[used], column_weights[number][used])
             coefficients, intercepts = regression.coef_, regression.intercept_
             if rotation is not None:
                 coefficients = coefficients @ rotation

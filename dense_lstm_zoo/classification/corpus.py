@@ -8,7 +8,7 @@ import operator
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NO_LABEL = -2  # of a text whose label nobody knows
+_LIKELY = 0.5  # the probability from which a label is one of several that stand for missing ones
 _SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 
 
@@ -32,7 +33,8 @@ class Split:
 
     Training texts may have soft labels instead, or as well: ``probabilities``, a matrix (texts, labels). The labels, or
     some of them, are then None. In their place ``labels`` holds the likeliest ones, and ``is_labelled`` says which are
-    given. ``teachers`` names those who gave the probabilities.
+    given. ``teachers`` names those who gave the probabilities. Where texts may have several labels, each probability is
+    one by itself, and the likely labels are those of at least a half. ``several=True`` says so where no label does.
 
     Arrays and pandas' columns become lists. ``StoredTexts``, which a large file is read into, stay as they are, and the
     labels and lines beside them are arrays of Python's ``array``. ``lines`` says where each text is in its file, for
@@ -41,8 +43,8 @@ class Split:
     Raises:
         TypeError: A string in place of texts, an item that is no string, a label that is not an integer, or lists
             among single labels.
-        ValueError: Another number of labels than of texts, probabilities beside lists of labels, or probabilities that
-            are negative, not finite or do not add up to 1.
+        ValueError: Another number of labels than of texts, or probabilities that are negative, not finite or do not add
+            up to 1, or of several labels are above 1.
 
     Example:
         >>> split = Split(["fine", "dull"], [1, None], probabilities=[[0.4, 0.6], [0.9, 0.1]])
@@ -57,11 +59,12 @@ class Split:
     probabilities: Any = field(default=(), compare=False, kw_only=True)
     is_labelled: Any = field(default=(), compare=False, kw_only=True)
     teachers: Sequence[str] = field(default=(), compare=False, kw_only=True)
+    several: InitVar[bool] = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, several: bool) -> None:
         checks.sequence(self.texts)
         if self.is_soft:
-            self._complete_labels()
+            self._complete_labels(several)
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):
@@ -81,21 +84,22 @@ class Split:
         """True if the texts have probabilities."""
         return len(self.probabilities) > 0
 
-    def _complete_labels(self) -> None:
-        """Check the probabilities, and put the likeliest label where none is given."""
+    def _complete_labels(self, several: bool) -> None:
+        """Check the probabilities, and put the likeliest label, or the likely ones, where none is given."""
         import numpy as np
 
-        shares = soft_labels.checked(self.probabilities, "text {}, counted from 0".format)
+        is_labelled, labels = np.asarray(self.is_labelled, bool), self.labels
+        several = several or (labels is not None and any(isinstance(label, _SETS) for label in labels))
+        shares = soft_labels.checked(self.probabilities, "text {}, counted from 0".format, is_several=several)
         if len(shares) != len(self.texts):
             raise ValueError(f"probabilities need a row for each of {len(self.texts)} texts; received {len(shares)}.")
-        is_labelled, labels = np.asarray(self.is_labelled, bool), self.labels
-        if labels is not None and any(isinstance(label, _SETS) for label in labels):
-            raise soft_labels.beside_several("The split")
         if not len(is_labelled):
             own = list[Any](self.labels) if self.labels is not None and len(self.labels) else [None] * len(shares)
             is_labelled = np.array([label is not None for label in own], bool)
-            pairs = zip(own, shares.argmax(axis=1).tolist(), strict=False)
-            labels = [likeliest if label is None else label for label, likeliest in pairs]
+            likely: list[Any] = shares.argmax(axis=1).tolist()
+            if several:
+                likely = [tuple(np.flatnonzero(row >= _LIKELY).tolist()) for row in shares]
+            labels = [best if label is None else label for label, best in zip(own, likely, strict=False)]
         values = {"probabilities": shares, "is_labelled": is_labelled, "labels": labels, "teachers": self.teachers}
         for name, value in values.items():
             object.__setattr__(self, name, value)

@@ -18,10 +18,11 @@ from dense_lstm_zoo.data.label_columns import (
     Label,
     LabelColumns,
     check_one_kind,
-    check_same_kind,
     check_separated,
+    common_kind,
     indices_of,
     is_several,
+    kind_of,
     names_of,
     too_few_labels,
     unified,
@@ -77,18 +78,18 @@ def read_frame(
         if part == "train" or (part_frame is not None and part not in shares)
     }
     if labels.column is None and not labels.indicators:  # there are soft labels alone
-        labels = LabelColumns(soft_labels.LABEL)
+        labels = LabelColumns(soft_labels.LABEL, labels.separator)
     train = parts["train"][1]
     soft = _soft_rows(frame, (text, *labels.names), parts["train"][2])
-    check_separated(train, labels.separator, "the training frame")
-    check_same_kind({_owner(part): is_several(own[0]) for part, (_, own, _) in parts.items()})
+    are_several = common_kind({_owner(part): kind_of(own, labels) for part, (_, own, _) in parts.items()})
     if soft is None:
+        check_separated(train, labels.separator, "the training frame")
         names = unified(labels, train, "the training frame")
     else:
-        names = soft_rows.unified(soft, train, "the training frame")
+        names = soft_rows.unified(soft, labels, train, "the training frame")
     label_names = labels.label_names or written.sorted_labels(names.values())
     if len(label_names) < 2:
-        if is_several(train[0]):
+        if are_several:
             raise too_few_labels("The training frame", label_names)
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
     for part, (_, own, rows) in ((part, each) for part, each in parts.items() if part != "train"):
@@ -106,9 +107,11 @@ def read_frame(
     soft_options = {}
     if soft is not None:
         rows = parts["train"][2]
-        matrix = soft_rows.with_labels(soft_rows.in_order(soft, names, label_names), coded["train"][1])
-        matrix = soft_labels.checked(matrix, lambda i: f"the training frame, row {rows[i]}, counted from 0")
-        soft_options = {"probabilities": matrix, "teachers": soft.teachers}
+        matrix = soft_rows.with_labels(soft_rows.in_order(soft, label_names), coded["train"][1])
+        matrix = soft_labels.checked(
+            matrix, lambda i: f"the training frame, row {rows[i]}, counted from 0", is_several=are_several
+        )
+        soft_options = {"probabilities": matrix, "teachers": soft.teachers, "several": are_several}
     return Rows(label_names, coded, shares, columns, soft_options)
 
 
@@ -180,11 +183,10 @@ def _columns(
     owner = _owner(part)
     frame = check_frame(owner[0].upper() + owner[1:], table)
     soft = soft_labels.label_columns(frame.columns, [text, *label_columns.names], owner) if part == "train" else {}
-    if soft and label_columns.are_several:
-        raise soft_labels.beside_several(owner)
-    if soft and label_columns.column in (None, soft_labels.LABEL) and label_columns.column not in frame.columns:
-        label_columns = LabelColumns(soft_labels.LABEL)
-        frame = frame.assign(**{soft_labels.LABEL: None})
+    if soft and soft_labels.may_lack(label_columns) and not any(name in frame.columns for name in label_columns.names):
+        if not label_columns.indicators:
+            label_columns = LabelColumns(soft_labels.LABEL, label_columns.separator)
+        frame = frame.assign(**dict.fromkeys(label_columns.names))
     if label_columns.names == (None,):
         raise ValueError("Name the column of the labels with label=, or those that are labels with label_columns=.")
     texts, columns = column(owner, frame, text), [column(owner, frame, name) for name in label_columns.names]
@@ -197,7 +199,8 @@ def _columns(
         name: _is_empty(cells) for name, cells in zip((text, *label_columns.names), (texts, *columns), strict=True)
     }
     if soft:
-        is_empty[label_columns.column] &= np.logical_and.reduce([_is_empty(frame[name]) for name in soft])
+        has_no_share = np.logical_and.reduce([_is_empty(frame[name]) for name in soft])
+        is_empty |= {name: is_empty[name] & has_no_share for name in label_columns.names}
     if skip_empty:
         is_whole = ~np.logical_or.reduce([*is_empty.values()])
         texts, columns, rows = texts[is_whole], [cells[is_whole] for cells in columns], rows[is_whole]
@@ -220,8 +223,6 @@ def _columns(
             )
     cells = zip(rows.tolist(), *map(_cells, columns), strict=True)
     labels = [label_columns.label(row_cells, f"{owner}, row {row}, counted from 0") for row, *row_cells in cells]
-    if soft and any(map(is_several, labels)):
-        raise soft_labels.beside_several(owner)
     check_one_kind(set(labels), owner, lambda label: f"row {rows[labels.index(label)]}, counted from 0")
     if places := [i for i, label in enumerate(labels) if is_several(label) and "" in label]:
         raise ValueError(f"{owner}: {_rows(rows[places])} with an empty label among others.")

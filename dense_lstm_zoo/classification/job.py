@@ -219,7 +219,7 @@ class ClassificationJob(WordVectorJob):
         weights: Any = None
         if train.is_soft:
             temperature = options.temperature or 1.0
-            distillation.compile_student(model, temperature, options.hard_weight or 0.0)
+            distillation.compile_student(model, temperature, options.hard_weight or 0.0, is_several=train.is_several)
             labels = distillation.targets(train, temperature)
             weights, class_weight = distillation.weights(train, class_weight), None
         elif train.is_several:  # Keras knows weights of classes only for one label per text
@@ -328,6 +328,6 @@ class ClassificationJob(WordVectorJob):
     ) -> ClassificationBundle:
         """Return the bundle."""
         if self.corpus.train.is_soft:
-            distillation.compile_as_built(model)
+            distillation.compile_as_built(model, is_several=self.corpus.is_several)
         vocabulary = self._vocabulary(config["arguments"])
         return ClassificationBundle(model, config, vocabulary, self.labels, {}, history, dev_curve=dev_curve)

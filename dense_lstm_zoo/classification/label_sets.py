@@ -237,10 +237,18 @@ def weights_of_decisions(weights: Mapping[int, float] | None, targets: np.ndarra
         weights: What ``class_weights`` returned: how much a text with the label counts.
         targets: 0 and 1: (texts, labels).
     """
-    if weights is None:
-        return None
-    of_label = np.array([weights[i] for i in range(targets.shape[1])], np.float32)
-    return np.where(targets > 0, of_label, np.float32(1))
+    return None if weights is None else weights_of_shares(weights, (targets > 0).astype(np.float32))
+
+
+def weights_of_shares(weights: Mapping[int, float], shares: np.ndarray) -> np.ndarray:
+    """Return the mean weight of each decision, float32 (texts, labels), from probabilities of the labels.
+
+    Example:
+        >>> weights_of_shares({0: 3.0, 1: 1.0}, np.array([[0.5, 0.5]])).tolist()
+        [[2.0, 1.0]]
+    """
+    of_label = np.array([weights[i] for i in range(shares.shape[1])], np.float32)
+    return (shares * of_label + (1 - shares)).astype(np.float32)
 
 
 def assess(

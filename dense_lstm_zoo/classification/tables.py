@@ -14,10 +14,10 @@ from dense_lstm_zoo.data.frames import column
 from dense_lstm_zoo.data.label_columns import (
     Label,
     LabelColumns,
-    check_same_kind,
     check_separated,
+    common_kind,
     indices_of,
-    is_several,
+    kind_of,
     names_of,
     too_few_labels,
     unified,
@@ -54,9 +54,10 @@ def read_table_corpus(
     of 0 and 1 for each label. An empty list, or zeros in all columns, says that a text has none of the labels. An empty
     cell says nothing, and is an error.
 
-    The training file may hold soft labels where each text has one label: columns ``probability_NAME``, one for each
-    label, or in jsonl an object ``probabilities``. A row with probabilities needs no label, and a row with a label
-    needs none. A column ``teacher`` says who gave them.
+    The training file may hold soft labels: columns ``probability_NAME``, one for each label, or in jsonl an object
+    ``probabilities``. A row with probabilities needs no label, and a row with a label needs none. A column ``teacher``
+    says who gave them. Those of a text add up to 1, unless the training file, another file or the options say that
+    texts may have several labels.
 
     Args:
         kind: "csv", "tsv", "jsonl" (one object per line), "parquet" or "xlsx". All but jsonl have a row of column
@@ -100,15 +101,15 @@ def read_table_corpus(
     columns = LabelColumns.of_options(label_column, label_separator, label_columns)
     tables = read_tables(kind, paths, ReadingOptions(text_column, columns, encoding, delimiter, skip_empty))
     train = tables["train"]
-    check_separated(train.labels.spellings, label_separator, str(train.path))
-    check_same_kind({str(table.path): _is_several(table) for table in tables.values()})
+    are_several = common_kind({str(table.path): kind_of(table.labels.spellings, columns) for table in tables.values()})
     if train.soft is None:
+        check_separated(train.labels.spellings, label_separator, str(train.path))
         names = unified(columns, train.labels.spellings, str(train.path))
     else:
-        names = soft_rows.unified(train.soft, train.labels.spellings, train.path.name)
+        names = soft_rows.unified(train.soft, columns, train.labels.spellings, train.path.name)
     label_names = columns.label_names or labels.sorted_labels(names.values())
     if len(label_names) < 2:
-        if _is_several(train):
+        if are_several:
             raise too_few_labels(str(train.path), label_names)
         raise ValueError(
             f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
@@ -125,7 +126,7 @@ def read_table_corpus(
                 f"{rows} with a label that does not occur in {train.path.name}; the first "
                 f"is {label!r}.{labels.hint(label, label_names)} Labels of {train.path.name}: {', '.join(label_names)}."
             )
-    splits = {part: _split(table, names, label_names) for part, table in tables.items()}
+    splits = {part: _split(table, names, label_names, are_several) for part, table in tables.items()}
     remembered = {"text_column": text_column, **columns.options}
     return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=remembered)
 
@@ -167,7 +168,8 @@ def read_table(
     table = read_tables(kind, {"test": path}, options)["test"]
     names = unified(columns, table.labels.spellings, str(table.path))
     label_names = columns.label_names or labels.sorted_labels(names.values())
-    return _split(table, names, label_names), label_names
+    are_several = common_kind({"test": kind_of(table.labels.spellings, columns)})
+    return _split(table, names, label_names, are_several), label_names
 
 
 def read_frames(
@@ -220,23 +222,21 @@ def _spellings(table: Table) -> set[str]:
     return {name for label in table.labels.spellings for name in names_of(label)}
 
 
-def _is_several(table: Table) -> bool:
-    return any(map(is_several, table.labels.spellings))
-
-
-def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
+def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...], are_several: bool) -> Split:
     place_of: list[Any] = [
         indices_of(label, names, label_names) if label != "" else None for label in table.labels.spellings
     ]
     places: Any = map(place_of.__getitem__, table.labels.codes)
-    if _is_several(table):
-        return Split(table.texts, list(places), table.lines.tolist(), table.unit)
-    places = array("i", places) if table.soft is None else list(places)
+    places = list(places) if are_several or table.soft is not None else array("i", places)
     soft: dict[str, Any] = {}
     if table.soft is not None:
-        shares = soft_rows.with_labels(soft_rows.in_order(table.soft, names, label_names), places)
-        shares = soft_labels.checked(shares, lambda place: f"{table.path}, {table.unit} {table.lines[place]}")
-        soft = {"probabilities": shares, "teachers": table.soft.teachers}
+
+        def locate(place: int) -> str:
+            return f"{table.path}, {table.unit} {table.lines[place]}"
+
+        shares = soft_rows.with_labels(soft_rows.in_order(table.soft, label_names), places)
+        shares = soft_labels.checked(shares, locate, is_several=are_several)
+        soft = {"probabilities": shares, "teachers": table.soft.teachers, "several": are_several}
     if isinstance(table.texts, list):
         return Split(table.texts, list(places), table.lines.tolist(), table.unit, **soft)
     return Split(table.texts, places, table.lines, table.unit, **soft)

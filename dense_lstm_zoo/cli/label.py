@@ -43,6 +43,11 @@ from dense_lstm_zoo.teaching import soft_files, teachers
     argument("--labels", nargs="+", metavar="NAME", help="for a file of answers: the labels; others are left out"),
     argument("--text-column", metavar="NAME", help="tables: the texts' column (default: text)"),
     argument("--label-column", metavar="NAME", help="tables: the labels' column (default: label, if there is one)"),
+    argument(
+        "--label-separator",
+        metavar="TEXT",
+        help="tables: what is between the labels of a text that may have several, such as '|'",
+    ),
     argument("--encoding", metavar="NAME", help="encoding of the files (default: utf-8)"),
     DELIMITER,
     argument("--batch-size", type=int, metavar="N", help="texts that are labelled together (default: 1,024)"),
@@ -64,9 +69,10 @@ def label(
         files.existing_file(file)
     task = tasks.of_texts_with_labels()
     corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
-    columns = {name: options[name] for name in ("text_column", "label_column", "encoding")}
+    columns = {name: options[name] for name in ("text_column", "label_column", "label_separator", "encoding")}
     columns["delimiter"] = check_delimiter(options.pop("delimiter"))
-    source = teachers.find(teacher, labels or (corpus and list(corpus.label_names)), columns)
+    is_several = None if corpus is None else corpus.is_several
+    source = teachers.find(teacher, labels or (corpus and list(corpus.label_names)), columns, is_several)
     import_tensorflow()
     columns = {"delimiter": columns["delimiter"], "overwrite": overwrite, "labels": labels}
     zoo.teach(source, file, output=output, dataset=corpus, **columns, **options)

@@ -116,12 +116,14 @@ def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advic
         names: The names of its columns.
         columns: The columns that it must have.
         advice: What to do if it does not have them.
-        instead: What the names of several columns begin with that may take the place of the last one. Empty for none.
+        instead: What the names of several columns begin with that may take the place of all but the first one. Empty
+            for none.
     """
     has_others = instead != "" and sum(column.startswith(instead) for column in names) > 1
+    has_others = has_others and set(columns[1:]).isdisjoint(names)
     for column in columns:
         if column not in names:
-            if has_others and column == columns[-1]:
+            if has_others and column in columns[1:]:
                 continue
             beginning = "".join(names[:1]).lstrip().lower()
             looks = next(

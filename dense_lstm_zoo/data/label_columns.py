@@ -14,6 +14,7 @@ from dense_lstm_zoo.data import labels
 Label: TypeAlias = str | tuple[str, ...]
 """The label of a text, or its labels where texts have several. An empty string is a missing one."""
 
+SEPARATOR = "|"  # of several labels in a string, where this package writes them
 _SEVERAL = (list, tuple, set, frozenset)
 _TRUE, _FALSE = ("1", "1.0", "true"), ("0", "0.0", "false")
 
@@ -163,14 +164,15 @@ def names_of(label: Label) -> tuple[str, ...]:
     return (label,) if isinstance(label, str) else label
 
 
-def check_one_kind(labels: Collection[Label], name: str, row_of: Callable[[Label], str]) -> None:
+def check_one_kind(labels: Iterable[Label], name: str, row_of: Callable[[Label], str]) -> None:
     """Raise ``ValueError`` if some texts of a table have one label and others a list of labels.
 
     Args:
-        labels: Every label that occurs.
+        labels: Every label that occurs. A missing one, as beside soft labels, is of either kind.
         name: The name of the table.
         row_of: Returns the first row with a label, such as "line 2".
     """
+    labels = [label for label in labels if label != ""]
     if len(set(map(is_several, labels))) > 1:
         one = next(label for label in labels if not is_several(label))
         several = next(filter(is_several, labels))
@@ -181,13 +183,32 @@ def check_one_kind(labels: Collection[Label], name: str, row_of: Callable[[Label
         )
 
 
-def check_same_kind(is_several: Mapping[str, bool]) -> None:
-    """Raise ``ValueError`` if texts have one label in some parts and several in others.
+def kind_of(labels: Iterable[Label], columns: LabelColumns) -> bool | None:
+    """Return whether the texts of a table may have several labels, or None where only soft labels are there.
 
     Args:
-        is_several: For each part, whether texts have several labels, by its name, the training texts first.
+        labels: Every label that occurs.
+        columns: What the options say.
     """
-    (train, first), *others = is_several.items()
+    own = [label for label in labels if label != ""]
+    if columns.are_several or any(map(is_several, own)):
+        return True
+    return False if own else None
+
+
+def common_kind(kinds: Mapping[str, bool | None]) -> bool:
+    """Return whether texts may have several labels.
+
+    Args:
+        kinds: For each part what ``kind_of`` returned, by its name, the training texts first.
+
+    Raises:
+        ValueError: Texts have one label in some parts and several in others.
+    """
+    clear = [(name, kind) for name, kind in kinds.items() if kind is not None]
+    if not clear:
+        return False
+    (train, first), *others = clear
     for name, other in others:
         if other != first:
             one, several = (name, train) if first else (train, name)
@@ -195,6 +216,7 @@ def check_same_kind(is_several: Mapping[str, bool]) -> None:
                 f"{one} has one label for each text, and {several} has several. Write them alike: as lists, with "
                 "label_separator (--label-separator), or as label_columns (--label-columns)."
             )
+    return first
 
 
 def check_complete(columns: Collection[str] | None, label_names: Collection[str]) -> None:

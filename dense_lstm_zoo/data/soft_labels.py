@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.label_columns import LabelColumns
 from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ LABEL = "label"  # the usual column of the labels, which may be missing beside p
 _TOLERANCE = 0.01  # of a sum: files hold rounded numbers
 _MOST_TEACHERS, _LONGEST_NAME = 20, 500  # more are not told
 _EXACT = 1e-5  # sums nearer to one are those of float32
+_SEVERAL_ADVICE = " If texts may have several labels, say so with label_separator (--label-separator)."
 
 
 def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *, says: bool = True) -> dict[str, str]:
@@ -50,6 +52,11 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *
         twice = next(column for column in columns if columns.count(column) > 1)
         raise ValueError(f"{location} has {columns.count(twice)} columns named {twice!r}; rename all but one.")
     return {column: column.removeprefix(PREFIX).strip() for column in columns}
+
+
+def may_lack(labels: LabelColumns) -> bool:
+    """Return whether a table with probabilities may lack the columns of labels: not one that has a name of its own."""
+    return bool(labels.indicators) or labels.column in (None, LABEL)
 
 
 class SoftRows:
@@ -146,21 +153,24 @@ def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> di
     return nested
 
 
-def checked(values: Any, locate: Callable[[int], str]) -> np.ndarray:
-    """Return probabilities as float32 (texts, labels), each row with the sum 1.
+def checked(values: Any, locate: Callable[[int], str], *, is_several: bool = False) -> np.ndarray:
+    """Return probabilities as float32 (texts, labels), each row with the sum 1 unless texts may have several labels.
 
     Args:
         values: The probabilities (texts, labels).
         locate: Returns where a row is, for errors.
+        is_several: Whether texts may have several labels. Each probability is then one by itself, from 0 to 1.
 
     Raises:
         TypeError: Not a matrix of numbers.
-        ValueError: A row with a number that is negative, infinite or NaN, or with another sum than 1.
+        ValueError: A row with a number that is negative, infinite or NaN, with one above 1, or with another sum than 1.
 
     Example:
-        >>> checked([[0.2, 0.8], [0.4, 0.4]], "row {}".format)
+        >>> checked([[0.2, 0.8], [0.4, 0.4]], "row {}".format, is_several=True).shape
+        (2, 2)
+        >>> checked([[0.2, 1.8]], "row {}".format, is_several=True)
         Traceback (most recent call last):
-        ValueError: row 1: the probabilities of a text must add up to 1; received 0.4, 0.4, which add up to 0.8.
+        ValueError: row 0: the probabilities of a text must not be above 1; received 0.2, 1.8.
     """
     import numpy as np
 
@@ -171,40 +181,21 @@ def checked(values: Any, locate: Callable[[int], str]) -> np.ndarray:
     if rows.ndim != 2 or rows.shape[1] < 2:
         shape = f"an array of shape {rows.shape}" if rows.size else f"{values!r:.80}"
         raise TypeError(f"probabilities must be numbers (texts, labels) of at least two labels; received {shape}.")
-    sums = rows.sum(axis=1)
+    sums = np.ones(len(rows)) if is_several else rows.sum(axis=1)
     for is_wrong, complaint in (
         (~np.isfinite(rows).all(axis=1), "must be finite numbers"),
         ((rows < 0).any(axis=1), "must not be negative"),
+        ((rows > 1 + _EXACT).any(axis=1) & is_several, "must not be above 1"),
         (np.abs(sums - 1) > _TOLERANCE, "must add up to 1"),
     ):
         if is_wrong.any():
             place = int(is_wrong.argmax())
             shares = ", ".join(f"{share:.6g}" for share in rows[place, :8]) + (", ..." if rows.shape[1] > 8 else "")
-            total = f", which add up to {sums[place]:.6g}" if "add up" in complaint else ""
-            raise ValueError(f"{locate(place)}: the probabilities of a text {complaint}; received {shares}{total}.")
+            total = f", which add up to {sums[place]:.6g}.{_SEVERAL_ADVICE}" if "add up" in complaint else "."
+            raise ValueError(f"{locate(place)}: the probabilities of a text {complaint}; received {shares}{total}")
     is_rounded = np.abs(sums - 1) > _EXACT
     rows = np.where(is_rounded[:, None], rows / np.where(is_rounded, sums, 1.0)[:, None], rows)
-    return rows.astype(np.float32)
-
-
-def beside_several(owner: str) -> ValueError:
-    """Return (not raise) the error for probabilities of texts that may have several labels.
-
-    Args:
-        owner: What holds both.
-    """
-    return ValueError(f"{of_several(owner)} Leave the probabilities out, or rename their columns.")
-
-
-def of_several(owner: str) -> ValueError:
-    """Return (not raise) the error for texts with several labels where soft labels are read or made.
-
-    Args:
-        owner: What has such texts.
-    """
-    return ValueError(
-        f"{owner} has several labels per text; soft labels ({PREFIX}NAME) add up to 1, and are for one label per text."
-    )
+    return rows.clip(max=1.0).astype(np.float32)
 
 
 def unknown_label(label: str, columns: Iterable[str], location: str) -> ValueError:

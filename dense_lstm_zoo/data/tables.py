@@ -16,7 +16,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, soft_labels, typed_tables
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
-from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, is_several, names_of
+from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, names_of
 from dense_lstm_zoo.data.labels import CodedLabels
 from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.data.stored_texts import StoredTexts
@@ -155,8 +155,6 @@ def _read_rows(path: Path, rows: _Rows, options: ReadingOptions, unit: str = "li
         raise ValueError(f"{path}: no row has both a text and a label.")
     if empty:
         say(f"{table.name_rows(empty)} without text or label; left out.")
-    if table.soft is not None and (options.labels.are_several or any(map(is_several, labels.spellings))):
-        raise soft_labels.beside_several(str(path))
     _check_labels(table)
     return table
 
@@ -210,8 +208,8 @@ def _delimited_rows(kind: str, path: Path, lines: Iterator[str], options: Readin
 
 
 def _instead_of_labels(options: ReadingOptions, may_be_soft: bool) -> str:
-    """Return what the names of columns begin with that may take the place of the one of the labels, or nothing."""
-    return soft_labels.PREFIX if may_be_soft and options.labels == LabelColumns(soft_labels.LABEL) else ""
+    """Return what the names of columns begin with that may take the place of those of the labels, or nothing."""
+    return soft_labels.PREFIX if may_be_soft and soft_labels.may_lack(options.labels) else ""
 
 
 def _place(column: str, names: Sequence[str]) -> int:
@@ -275,7 +273,8 @@ def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_b
         soft_label = _NO_SOFT_LABEL
         if may_be_soft and (shares := soft_labels.present(soft_labels.of_json(row, columns, location))):
             soft_label = _SoftLabel(shares, None if soft_labels.TEACHER in columns else row.get(soft_labels.TEACHER))
-            row.setdefault(soft_labels.LABEL, None)
+            if soft_labels.may_lack(options.labels) and not any(name in row for name in options.labels.names):
+                row |= dict.fromkeys(options.labels.names)
         for column in columns:
             if column not in row:
                 raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.corpora.loader import load_corpus
+from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.search.settings import TEXTS, is_claimed
 from dense_lstm_zoo.storage import files
 
@@ -30,7 +31,8 @@ def written_texts(dataset: Any, columns: Mapping[str, Any], task: str, run_dir: 
         ValueError: As for ``load_corpus``, or the folder holds a sweep on other texts.
         FileExistsError: The folder holds something else.
     """
-    contents = load_corpus(dataset, task, **columns).json_lines()
+    corpus = load_corpus(dataset, task, **columns)
+    contents = corpus.json_lines()
     folder = run_dir / TEXTS
     is_new = not folder.is_dir()
     if is_new:
@@ -46,10 +48,17 @@ def written_texts(dataset: Any, columns: Mapping[str, Any], task: str, run_dir: 
             "same rows again."
         )
     try:
-        yield Dataset("jsonl", task, {f"{part}_file": str(folder / f"{part}.jsonl") for part in contents})
+        paths = {f"{part}_file": str(folder / f"{part}.jsonl") for part in contents}
+        yield Dataset("jsonl", task, {**paths, **_kind(corpus)})
     except BaseException:
         if is_new and not is_claimed(run_dir):
             shutil.rmtree(folder)
             with contextlib.suppress(OSError):  # it holds something else by now
                 run_dir.rmdir()
         raise
+
+
+def _kind(corpus: Any) -> dict[str, str]:
+    """Return the option that says that texts may have several labels, where soft labels alone could not."""
+    train: Any = corpus.train
+    return {"label_separator": SEPARATOR} if getattr(train, "is_soft", False) and train.is_several else {}

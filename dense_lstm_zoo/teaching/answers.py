@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data import labels as written
@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     import numpy as np
 
 _FORMS = "a matrix (texts, labels), or for each text a dictionary of probabilities, or a label, or None for no answer"
+_SETS = (list, tuple, set, frozenset)
 
 
-def probabilities_of(answers: Any, labels: Sequence[str], count: int, teacher: str) -> np.ndarray:
+def probabilities_of(
+    answers: Any, labels: Sequence[str], count: int, teacher: str, *, is_several: bool = False
+) -> np.ndarray:
     """Return what a function answers as probabilities: float32 (texts, labels), NaN for a text without an answer.
 
     Args:
         answers: A matrix (texts, labels), or a list with an item per text: a dictionary of probabilities by label, a
-            label, or None.
+            label, a list of labels where texts may have several, or None.
         labels: The labels, in the order of the columns.
         count: The number of texts.
         teacher: The teacher's name, for errors.
+        is_several: Whether texts may have several labels.
 
     Raises:
         TypeError: Answers of another form.
@@ -50,29 +54,59 @@ def probabilities_of(answers: Any, labels: Sequence[str], count: int, teacher: s
     for number, answer in enumerate(answers):
         if answer is None:
             continue
-        if isinstance(answer, str):
-            place = find(answer)
-            if place is not None:
-                rows[number] = one_hot(place, len(labels))
-        elif isinstance(answer, Mapping):
+        names = [answer] if isinstance(answer, str) else answer
+        if isinstance(names, _SETS) and all(isinstance(name, str) for name in names):
+            if names is answer and not is_several:
+                raise TypeError(
+                    f"{teacher} must return one label per text; answer {number}, counted from 0, is {answer!r:.80}. If "
+                    "texts may have several, say so with label_separator (--label-separator), or give dataset=."
+                )
+            rows[number] = of_names(names, find, len(labels))
+            continue
+        if isinstance(answer, Mapping):
             rows[number] = _of_mapping(answer, labels, teacher)
         elif np.shape(answer) == (len(labels),):
             rows[number] = answer
         else:
             raise TypeError(f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}.")
-        if not isinstance(answer, str) and np.isnan(rows[number]).any():
+        if np.isnan(rows[number]).any():
             raise ValueError(f"{teacher}, answer {number}, counted from 0: the probabilities hold NaN.")
-    return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format)
+    return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format, is_several=is_several)
 
 
-def checked_rows(rows: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
+def of_names(names: Iterable[str], find: Callable[[str], int | None], count: int) -> np.ndarray:
+    """Return 1 for each label that is named and else 0: (labels,). NaN if a name is not a label, for no answer.
+
+    Args:
+        names: The names.
+        find: What ``label_finder`` returned.
+        count: The number of labels.
+
+    Example:
+        >>> of_names(["food", "staff"], label_finder(["food", "price", "staff"]), 3).tolist()
+        [1.0, 0.0, 1.0]
+    """
+    import numpy as np
+
+    row = np.zeros(count)
+    for name in names:
+        place = find(name)
+        if place is None:
+            return np.full(count, np.nan)
+        row[place] = 1.0
+    return row
+
+
+def checked_rows(rows: np.ndarray, locate: Callable[[int], str], *, is_several: bool = False) -> np.ndarray:
     """Return probabilities as ``soft_labels.checked`` does, except that rows may be NaN, for no answer."""
     import numpy as np
 
     answered = np.flatnonzero(~np.isnan(rows).all(axis=1))
     result = np.full(rows.shape, np.nan, np.float32)
     if len(answered):
-        result[answered] = soft_labels.checked(rows[answered], lambda place: locate(int(answered[place])))
+        result[answered] = soft_labels.checked(
+            rows[answered], lambda place: locate(int(answered[place])), is_several=is_several
+        )
     return result
 
 

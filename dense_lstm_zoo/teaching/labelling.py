@@ -105,7 +105,11 @@ class Labelling:
         line.finish(total)
         rows = np.fromfile(path, "<f4").reshape(-1, width)
         answered = rows[~np.isnan(rows).all(axis=1)]
-        if len(rows) != total or not (np.abs(answered.sum(axis=1) - 1) < 1e-3).all():
+        if self._teacher.is_several:
+            is_whole = ((answered >= 0) & (answered <= 1)).all()
+        else:
+            is_whole = (np.abs(answered.sum(axis=1) - 1) < 1e-3).all()
+        if len(rows) != total or not is_whole:
             raise ValueError(f"{path} is damaged. Delete {self.folder} to label the texts again.")
         return rows.astype(np.float32)
 
@@ -118,6 +122,7 @@ class Labelling:
             "labels": list(self._teacher.labels),
             "texts": digest.hexdigest(),
             "batch_size": self._batch_size,
+            **({"labels_per_text": "several"} if self._teacher.is_several else {}),
         }
         path = self.folder / _SETTINGS
         before = read_object(path, advice=f"Delete {self.folder} to start over.") if path.is_file() else None

@@ -11,21 +11,25 @@ from typing import Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.text_hashes import text_hash
 from dense_lstm_zoo.corpora.own_files import input_format
-from dense_lstm_zoo.data import records, soft_labels
+from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame
+from dense_lstm_zoo.data.label_columns import Label, LabelColumns
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
 
 
 @dataclass
 class RawTexts:
-    """Texts, with the label of each that has one of its own, and how many were left out for which reason."""
+    """Texts, with the label of each that has one of its own, and how many were left out for which reason.
+
+    A text that may have several labels has a tuple of them.
+    """
 
     texts: list[str] = field(default_factory=list)
-    labels: list[str | None] = field(default_factory=list)
+    labels: list[Label | None] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def append(self, text: str, label: str | None = None) -> None:
+    def append(self, text: str, label: Label | None = None) -> None:
         """Add a text."""
         self.texts.append(text)
         self.labels.append(label)
@@ -41,6 +45,7 @@ def read_texts(
     *,
     text_column: str | None = None,
     label_column: str | None = None,
+    label_separator: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
 ) -> RawTexts:
@@ -51,6 +56,7 @@ def read_texts(
             or a table in memory. A table may have labels for some of its texts.
         text_column: The column of the texts in a table. None means "text".
         label_column: The column of the labels. None means "label", if there is one.
+        label_separator: What is between two labels of a text, such as ``|``, where a string holds several.
         encoding: The encoding of a file. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
 
@@ -59,8 +65,8 @@ def read_texts(
         TypeError: Anything else, or an item that is not a string.
         ValueError: No texts, or as for ``records.read_records``.
     """
-    raw = RawTexts()
-    for text, label in _pairs(source, text_column, label_column, encoding, delimiter):
+    raw, columns = RawTexts(), LabelColumns.of_options(label_column, label_separator, None, default=None)
+    for text, label in _pairs(source, text_column, columns, encoding, delimiter):
         if text.strip():
             raw.append(text.strip(), label)
         else:
@@ -72,19 +78,20 @@ def read_texts(
 
 
 def _pairs(
-    source: Any, text_column: str | None, label_column: str | None, encoding: str | None, delimiter: str | None
-) -> Iterator[tuple[str, str | None]]:
+    source: Any, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
+) -> Iterator[tuple[str, Label | None]]:
     """Yield each text with its label, or None."""
     if is_frame(source):
         frame = check_frame("texts", source)
-        texts, name = column("the frame", frame, text_column or "text").tolist(), label_column or "label"
-        own_labels = frame[name].tolist() if name in frame.columns or label_column else [None] * len(texts)
+        texts, name = column("the frame", frame, text_column or "text").tolist(), columns.column or "label"
+        own_labels = frame[name].tolist() if name in frame.columns or columns.column else [None] * len(texts)
         for number, (text, label) in enumerate(zip(texts, own_labels, strict=True)):
             if not isinstance(text, str):
                 raise TypeError(checks.not_text("texts", number, text))
-            yield text, _label(label)
+            own = columns.label([label], f"the frame, row {number}, counted from 0")
+            yield text, None if own == "" else own
     elif isinstance(source, str | os.PathLike):
-        yield from _of_file(files.existing_file(source), text_column, label_column, encoding, delimiter)
+        yield from _of_file(files.existing_file(source), text_column, columns, encoding, delimiter)
     else:
         checks.sequence(source)
         for chunk in checks.text_chunks(source, 1024):
@@ -92,25 +99,19 @@ def _pairs(
 
 
 def _of_file(
-    path: Path, text_column: str | None, label_column: str | None, encoding: str | None, delimiter: str | None
-) -> Iterator[tuple[str, str | None]]:
+    path: Path, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
+) -> Iterator[tuple[str, Label | None]]:
     form = input_format(path, records.FORMATS, "--input-format", otherwise="text")
-    records.check_options(form, text_column or label_column, encoding, delimiter)
+    records.check_options(form, text_column or columns.column, encoding, delimiter)
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
     with pipes.stream(path) as stream:
         source = records.read_records(stream, str(path), options)
         for record in source.records:
             row = dict(zip(record.names, record.cells, strict=True)) if form != "text" else {}
-            if label_column is not None and label_column not in row:
-                raise checks.unknown_name(f"column of {record.location}:", label_column, map(str, row))
-            yield str(record.text), _label(row.get(label_column or "label"))
-
-
-def _label(value: Any) -> str | None:
-    if isinstance(value, list | tuple | set) or getattr(value, "ndim", 0) > 0:
-        raise soft_labels.of_several(f"A text with the labels {value!r:.80}")
-    is_missing = value is None or value != value
-    return None if is_missing or not str(value).strip() else str(value).strip()
+            if columns.column is not None and columns.column not in row:
+                raise checks.unknown_name(f"column of {record.location}:", columns.column, map(str, row))
+            label = columns.label([row.get(columns.column or "label")], record.location)
+            yield str(record.text), None if label == "" else label
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.teaching.teach import check_one_label, teach
+from dense_lstm_zoo.teaching.teach import teach
 from dense_lstm_zoo.training.protocol import run_protocol
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 _DEV_FRACTION = 0.1
@@ -70,7 +70,8 @@ def self_train(
     """Train on few labelled texts and many others: the mean of a round's models labels texts for the next round.
 
     Round 0 is trained on the labelled texts alone. Each later round starts afresh, on the labelled texts and on those
-    texts without a label of whose label the models before are sure. It ends when a round does not gain on dev.
+    texts without a label of whose label the models before are sure. Where texts may have several labels, they are sure
+    of a text if they are of each label, that it has it or that it does not. It ends when a round does not gain on dev.
 
     ``run_dir`` holds ``round0``, ``round1`` and so on, each with the runs of ``run_protocol``, and the soft labels of
     each round. A repeated call keeps what is finished and resumes what was interrupted.
@@ -82,7 +83,8 @@ def self_train(
         run_dir: The folder.
         rounds: The largest number of rounds after the first.
         models: The models of a round, with seeds ``seed``, ``seed + 1``, ...
-        threshold: The probability from which the models are sure of a label. From 1 / labels up to 1.
+        threshold: The probability from which the models are sure of a label. From 1 / labels up to 1, or where texts
+            may have several from 0.5 up to 1.
         augment: As for ``teach``.
         seed: The first seed.
         progress: Whether to print progress.
@@ -106,7 +108,7 @@ def self_train(
     folder = files.resolved(run_dir)
     corpus: Any = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
-    check_one_label(corpus)
+    kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):
@@ -131,7 +133,7 @@ def self_train(
         output = folder / f"round{number + 1}.jsonl"
         if not output.is_file():
             teach(own, texts, output=output, dataset=corpus, augment=augment, seed=seed, progress=progress)
-        current = _with_sure_texts(corpus, load_corpus(output, task.name), threshold)
+        current = _with_sure_texts(corpus, load_corpus(output, task.name, **kind), threshold)
         if current is None:
             notes.say(f"no text has a label with a probability of {threshold:g} or more; the training ends.")
             break
@@ -144,22 +146,27 @@ def self_train(
 
 
 def _with_sure_texts(corpus: Any, soft: Any, threshold: float) -> Any:
-    """Return a corpus with the texts of whose label its teacher is sure, or None if there are none."""
+    """Return a corpus with the texts of whose label, or labels, its teacher is sure, or None if there are none."""
     import numpy as np
 
-    sure = np.flatnonzero(soft.train.probabilities.max(axis=1) >= threshold)
+    shares = soft.train.probabilities
+    certainty = np.maximum(shares, 1 - shares).min(axis=1) if corpus.is_several else shares.max(axis=1)
+    sure = np.flatnonzero(certainty >= threshold)
     if not len(sure):
         return None
     learnt = corpus.with_train(dataclasses.replace(soft, train=soft.train.select(sure))).train
-    labels: np.ndarray = np.asarray(corpus.train.labels)
-    shares = np.concatenate([np.eye(len(corpus.label_names), dtype=np.float32)[labels], learnt.probabilities])
+    labels, count = list(corpus.train.labels), len(corpus.label_names)
+    targets = corpus.train.targets(count)
+    certain = targets if corpus.is_several else np.eye(count)[targets]
     if corpus.train.is_soft:
-        shares[: len(labels)] = corpus.train.probabilities
-    own = [label if is_own else None for label, is_own in zip(labels.tolist(), corpus.train.labelled, strict=True)]
+        certain = corpus.train.probabilities
+    shares = np.concatenate([certain.astype(np.float32), learnt.probabilities])
+    own = [label if is_own else None for label, is_own in zip(labels, corpus.train.labelled, strict=True)]
     split = type(learnt)(
         [*corpus.train.texts, *learnt.texts],
         [*own, *[None] * len(learnt)],
         probabilities=shares,
         teachers=learnt.teachers,
+        several=corpus.is_several,
     )
     return dataclasses.replace(corpus, train=split)

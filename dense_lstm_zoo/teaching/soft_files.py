@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data.cells import csv_row, escape_json
+from dense_lstm_zoo.data.label_columns import SEPARATOR, Label
 from dense_lstm_zoo.data.soft_labels import PREFIX, TEACHER
 from dense_lstm_zoo.storage import json_files
 from dense_lstm_zoo.storage.packed_files import new_output
@@ -33,10 +34,24 @@ def check_format(output: Target) -> str:
     return form
 
 
+def check_label_sets(output: Target, own_labels: Sequence[Label | None]) -> None:
+    """Raise ``ValueError`` for labels of texts that may have several, or none, which csv would not give back."""
+    if check_format(output) != "csv":
+        return
+    for label in own_labels:
+        if isinstance(label, tuple) and (not label or any(SEPARATOR in name for name in label)):
+            wrong = (
+                f"a label has a {SEPARATOR!r} in its name: {label!r:.60}" if label else "a text has none of the labels"
+            )
+            raise ValueError(
+                f"{output.path} joins the labels of a text by {SEPARATOR!r}, and {wrong}. Write jsonl or parquet."
+            )
+
+
 def write(
     output: Target,
     texts: Sequence[str],
-    own_labels: Sequence[str | None],
+    own_labels: Sequence[Label | None],
     labels: Sequence[str],
     rows: np.ndarray,
     teacher: str,
@@ -46,7 +61,8 @@ def write(
     Args:
         output: The file.
         texts: The texts.
-        own_labels: The label of each text that has one. The column is left out if none has.
+        own_labels: The label of each text that has one. The column is left out if none has. Several labels of a text
+            are a list, and in csv joined by vertical bars.
         labels: The labels of the columns.
         rows: The probabilities (texts, labels).
         teacher: Who gave them.
@@ -64,7 +80,7 @@ def write(
         for *cells, shares in zip(*columns.values(), rows.tolist(), strict=True):
             values = [*cells, *(float(f"{share:.7g}") for share in shares), teacher]  # as exact as they are
             if is_csv:
-                file.write(csv_row("" if value is None else value for value in values))
+                file.write(csv_row(map(_csv_cell, values)))
             else:
                 file.write(escape_json(json_files.to_line(dict(zip(names, values, strict=True)))) + "\n")
 
@@ -73,7 +89,11 @@ def _write_parquet(output: Target, columns: dict[str, Any], names: list[str], ro
     import pyarrow
     from pyarrow import parquet
 
+    is_several = any(isinstance(label, tuple) for label in columns.get("label", ()))
+
     def kind(name: str) -> Any:
+        if name == "label" and is_several:
+            return pyarrow.list_(pyarrow.string())
         return pyarrow.float32() if name.startswith(PREFIX) else pyarrow.string()
 
     schema = pyarrow.schema([(name, kind(name)) for name in names])
@@ -95,3 +115,7 @@ def _plain(values: Any) -> Any:
     if not isinstance(values, list | tuple):
         return values
     return [value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values]
+
+
+def _csv_cell(value: Any) -> Any:
+    return "" if value is None else SEPARATOR.join(value) if isinstance(value, tuple) else value

@@ -12,7 +12,7 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data import labels as written
-from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.label_columns import SEPARATOR, Label, names_of
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
@@ -44,6 +44,7 @@ class TeachResult:
         labelled: The number of those that have a label of their own too.
         copies: The number of those that are changed copies of others.
         left_out: The number of texts that are not in the file, by the reason.
+        is_several: Whether texts may have several labels.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class TeachResult:
     labelled: int
     copies: int
     left_out: dict[str, int]
+    is_several: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.texts:,} texts with probabilities of {', '.join(self.labels)}, by {self.teacher}"]
@@ -62,6 +64,9 @@ class TeachResult:
             lines.append(f"{self.copies:,} of them are changed copies")
         if self.left_out:
             lines.append("left out: " + ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()))
+        if self.is_several:
+            option = f"label_separator={SEPARATOR!r} (--label-separator {SEPARATOR!r})"
+            lines.append(f"texts may have several labels: read the file with {option}")
         return "\n".join(lines)
 
 
@@ -77,6 +82,7 @@ def teach(
     seed: int = 1,
     text_column: str | None = None,
     label_column: str | None = None,
+    label_separator: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     batch_size: int | None = None,
@@ -91,11 +97,14 @@ def teach(
     Texts that are repeated are labelled once. With ``dataset``, texts with the words of a dev or test text are left
     out: a student that has read them would be scored too well.
 
+    Texts may have several labels if the teacher gives several, or ``dataset`` or ``label_separator`` says so. Each
+    probability is then one by itself.
+
     Args:
         teacher: A trained classifier, its folder, a preset's name or address; a function from a list of texts to a
-            matrix (texts, labels), or to a list with a dictionary of probabilities, a label or None for each text; a
-            file that another model has written (``probability_NAME``, or ``label`` with or without ``confidence``); or
-            a list of these, whose probabilities are averaged.
+            matrix (texts, labels), or to a list with a dictionary of probabilities, a label, a list of labels or None
+            for each text; a file that another model has written (``probability_NAME``, or ``label`` with or without
+            ``confidence``); or a list of these, whose probabilities are averaged.
         texts: A file with a text per line, a table, a list of strings, or a table in memory. Labels in a table are
             kept. None means the training texts of ``dataset``, or those of a teacher that is a file.
         output: The file to write: csv, jsonl or Parquet, by its name.
@@ -108,6 +117,8 @@ def teach(
         seed: Of the copies.
         text_column: The column of the texts in tables, also of answers. None means "text".
         label_column: The column of the labels in tables, also of answers. None means "label", if there is one.
+        label_separator: What is between two labels of a text, such as ``|``, in tables, also of answers. It says that
+            texts may have several labels.
         encoding: The encoding of files. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
         batch_size: Texts that the teacher is asked for at once: 1,024 of a trained model, 256 of a function.
@@ -116,7 +127,8 @@ def teach(
 
     Raises:
         TypeError: Anything but a teacher, or texts that are not strings.
-        ValueError: No texts, a teacher with other labels, a value out of range.
+        ValueError: No texts, a teacher with other labels, or with several per text where the student has one, a value
+            out of range.
         FileExistsError: ``output`` exists and ``overwrite`` is False.
         FileNotFoundError: No such file, folder or preset.
 
@@ -131,12 +143,19 @@ def teach(
     soft_files.check_format(target)
     if train_texts and dataset is None:
         raise ValueError("train_texts=True needs dataset, whose training texts are labelled.")
-    columns = {"text_column": text_column, "label_column": label_column, "encoding": encoding, "delimiter": delimiter}
+    columns = {
+        "text_column": text_column,
+        "label_column": label_column,
+        "label_separator": label_separator,
+        "encoding": encoding,
+        "delimiter": delimiter,
+    }
     corpus: Any = _corpus(dataset)
     student_labels = _labels(labels, corpus)
-    source = teachers.find(teacher, student_labels, columns)
+    source = teachers.find(teacher, student_labels, columns, None if corpus is None else corpus.is_several)
     raw = _raw_texts(source, texts, corpus, train_texts, columns)
-    own = _own_labels(raw, source.labels)
+    own = _own_labels(raw, source)
+    soft_files.check_label_sets(target, own)
     parts = {part: split.texts for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
     raw, num_copies = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
     _warn_of_seen_texts(source, parts)
@@ -173,6 +192,7 @@ def _label(
         labelled=sum(label is not None for label in own),
         copies=int((places >= len(rows) - num_copies).sum()),
         left_out=raw.left_out,
+        is_several=teacher.is_several,
     )
     if progress:
         notes.show(result)
@@ -189,14 +209,7 @@ def _corpus(dataset: Any) -> AnyCorpus | None:
     corpus: AnyCorpus = as_corpus(dataset, task.name)
     if not hasattr(corpus, "label_names"):  # said without TensorFlow, which the teacher's machine may lack
         raise ValueError(f"teach needs a corpus with a label for each text; received {type(corpus).__name__}.")
-    check_one_label(corpus)
     return corpus
-
-
-def check_one_label(corpus: Any) -> None:
-    """Raise ``ValueError`` for a corpus whose texts may have several labels."""
-    if corpus.is_several:
-        raise soft_labels.of_several(corpus.name)
 
 
 def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
@@ -235,20 +248,35 @@ def _raw_texts(source: Teacher, texts: Any, corpus: Any, train_texts: bool, colu
             corpus.train.texts, corpus.train.labels, corpus.train.labelled.tolist(), strict=True
         ):
             if text.strip():
-                own.append(text.strip(), corpus.label_names[label] if is_labelled else None)
+                own.append(text.strip(), _named(label, corpus.label_names) if is_labelled else None)
         raw = RawTexts([*own.texts, *raw.texts], [*own.labels, *raw.labels], raw.left_out)
     return raw
 
 
-def _own_labels(raw: RawTexts, labels: Sequence[str]) -> list[str | None]:
+def _named(label: Any, names: Sequence[str]) -> Label:
+    return tuple(names[place] for place in label) if isinstance(label, tuple) else names[label]
+
+
+def _own_labels(raw: RawTexts, teacher: Teacher) -> list[Label | None]:
     """Return the labels of texts that have one, as the teacher writes them."""
-    names = {written.key(label): label for label in labels}
-    own = []
+    names = {written.key(label): label for label in teacher.labels}
+    own = list[Label | None]()
     for text, label in zip(raw.texts, raw.labels, strict=True):
-        if label is not None and written.key(label) not in names:
-            unknown = checks.unknown_name("label of a text to learn:", label, labels)
-            raise ValueError(f"{unknown} The text is {text!r:.80}.")
-        own.append(None if label is None else names[written.key(label)])
+        if label is None:
+            own.append(None)
+            continue
+        if isinstance(label, tuple) != teacher.is_several:
+            kinds = ("one label", "several labels")[:: -1 if teacher.is_several else 1]
+            raise ValueError(
+                f"{teacher.name} gives {kinds[0]} per text, and a text to learn has {kinds[1]}: {label!r:.60}. Several "
+                "labels are a list, or a string with label_separator (--label-separator)."
+            )
+        for name in names_of(label):
+            if written.key(name) not in names:
+                unknown = checks.unknown_name("label of a text to learn:", name, teacher.labels)
+                raise ValueError(f"{unknown} The text is {text!r:.80}.")
+        exact = tuple(names[written.key(name)] for name in names_of(label))
+        own.append(exact if teacher.is_several else exact[0])
     return own
 
 

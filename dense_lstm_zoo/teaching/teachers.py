@@ -13,7 +13,6 @@ from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data import labels as written
-from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.teaching.answers import probabilities_of
 from dense_lstm_zoo.teaching.written_answers import WrittenAnswers, read_answers
 from dense_lstm_zoo_runtime.paths import user_path
@@ -32,12 +31,14 @@ class Teacher(abc.ABC):
         identity: Its name for a labelling that goes on: another teacher has another one.
         labels: The labels, in the order of its probabilities.
         batch_size: Texts that it is asked for at once.
+        is_several: Whether texts may have several labels. Each probability is then one by itself.
     """
 
     name: str
     identity: str
     labels: list[str]
     batch_size: int
+    is_several: bool = False
 
     @abc.abstractmethod
     def answer(self, texts: list[str]) -> np.ndarray:
@@ -69,8 +70,7 @@ class BundleTeacher(Teacher):
         if not task.labels_texts:
             owners = " or ".join(each.title for each in tasks.every() if each.labels_texts)
             raise ValueError(f"{source} is for {task.name}; a teacher gives each text a label, as {owners} do.")
-        if config["arguments"].get("labels", "one") != "one":
-            raise soft_labels.of_several(str(source))
+        self.is_several = config["arguments"].get("labels", "one") != "one"
         trained = f"a {config['model']} trained on {config['training']['dataset']}"
         if isinstance(source, Bundle):
             self.labels, self.identity, self.name = list(source.labels), source.fingerprint(), trained
@@ -105,18 +105,22 @@ class FunctionTeacher(Teacher):
     Args:
         function: The function.
         labels: The labels, in the order of a matrix that it returns.
+        is_several: Whether texts may have several labels.
     """
 
     batch_size = _FUNCTION_TEXTS
 
-    def __init__(self, function: Callable[[list[str]], Any], labels: Sequence[str]) -> None:
-        self._function, self.labels = function, list(labels)
+    def __init__(
+        self, function: Callable[[list[str]], Any], labels: Sequence[str], *, is_several: bool = False
+    ) -> None:
+        self._function, self.labels, self.is_several = function, list(labels), is_several
         self.name = getattr(function, "__name__", type(function).__name__)
         self.identity = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
 
     def answer(self, texts: list[str]) -> np.ndarray:
         """Return the probabilities of texts."""
-        return probabilities_of(self._function(list(texts)), self.labels, len(texts), self.name)
+        answers = self._function(list(texts))
+        return probabilities_of(answers, self.labels, len(texts), self.name, is_several=self.is_several)
 
 
 class FileTeacher(Teacher):
@@ -126,7 +130,7 @@ class FileTeacher(Teacher):
 
     def __init__(self, answers: WrittenAnswers) -> None:
         self.answers, self.labels = answers, answers.labels
-        self.name, self.identity = answers.name, answers.sha256
+        self.name, self.identity, self.is_several = answers.name, answers.sha256, answers.is_several
 
     def answer(self, texts: list[str]) -> np.ndarray:
         """Return the probabilities of texts."""
@@ -137,13 +141,15 @@ class SeveralTeachers(Teacher):
     """The mean of what several teachers say. One without an answer to a text does not count for it.
 
     Raises:
-        ValueError: Teachers with other labels than the first.
+        ValueError: Teachers with other labels than the first, or with several per text where it has one.
     """
 
     def __init__(self, teachers: Sequence[Teacher]) -> None:
         self.teachers, self.labels = teachers, teachers[0].labels
         for teacher in teachers[1:]:
             check_labels(teacher, self.labels, teachers[0].name)
+            check_kind(teacher, teachers[0].is_several, teachers[0].name)
+        self.is_several = teachers[0].is_several
         self.name = " and ".join(teacher.name for teacher in teachers)
         self.identity = ", ".join(teacher.identity for teacher in teachers)
         self.batch_size = min(teacher.batch_size for teacher in teachers)
@@ -170,30 +176,39 @@ class SeveralTeachers(Teacher):
         return np.unique(np.concatenate(hashes)) if hashes else None
 
 
-def find(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) -> Teacher:
+def find(
+    teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None = None
+) -> Teacher:
     """Return a teacher, checked. Nothing is loaded that answers will need.
 
     Args:
         teacher: As for ``teach``.
         labels: The labels that the student has, or None for the teacher's own.
-        columns: How a file of answers is read: ``text_column``, ``label_column``, ``encoding`` and ``delimiter``.
+        columns: How a file of answers is read: ``text_column``, ``label_column``, ``label_separator``, ``encoding`` and
+            ``delimiter``.
+        is_several: Whether the student's texts may have several labels, or None for what the teacher says.
 
     Raises:
         TypeError: Anything that is not a teacher.
-        ValueError: A teacher with other labels, a function without ``labels``, or as for the classes here.
+        ValueError: A teacher with other labels, or with several per text where the student has one, a function without
+            ``labels``, or as for the classes here.
     """
+    if is_several is None and columns.get("label_separator") is not None:
+        is_several = True
     if isinstance(teacher, list | tuple):
         if not teacher:
             raise ValueError("The list of teachers is empty; give at least one.")
-        several = [find(each, labels, columns) for each in teacher]
+        several = [find(each, labels, columns, is_several) for each in teacher]
         return several[0] if len(several) == 1 else SeveralTeachers(several)
-    single = _single(teacher, labels, columns)
+    single = _single(teacher, labels, columns, is_several)
     if labels is not None:
         check_labels(single, labels, "the student")
+    if is_several is not None:
+        check_kind(single, is_several, "the student")
     return single
 
 
-def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any]) -> Teacher:
+def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None) -> Teacher:
     if isinstance(teacher, Teacher):
         return teacher
     if isinstance(teacher, Bundle):
@@ -201,7 +216,9 @@ def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any])
     if isinstance(teacher, str | os.PathLike):
         path = user_path(os.fspath(teacher))
         is_file = path.is_file() and "://" not in os.fspath(teacher)
-        return FileTeacher(read_answers(path, labels, **columns)) if is_file else BundleTeacher(teacher)
+        if not is_file:
+            return BundleTeacher(teacher)
+        return FileTeacher(read_answers(path, labels, **columns, is_several=is_several))
     if not callable(teacher):
         raise TypeError(
             "A teacher must be a trained classifier, its folder, a preset's name, a file of answers, a function from "
@@ -212,7 +229,14 @@ def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any])
             "A function does not say what its labels are; give them with labels=, in the order of the columns of its "
             "matrix, or give dataset=."
         )
-    return FunctionTeacher(teacher, labels)
+    return FunctionTeacher(teacher, labels, is_several=bool(is_several))
+
+
+def check_kind(teacher: Teacher, is_several: bool, owner: str) -> None:
+    """Raise ``ValueError`` for a teacher that gives several labels per text where there is one, or the reverse."""
+    if teacher.is_several != is_several:
+        kinds = ("several labels", "one label")[:: 1 if teacher.is_several else -1]
+        raise ValueError(f"{teacher.name} gives {kinds[0]} per text; {owner} has {kinds[1]} per text.")
 
 
 def check_labels(teacher: Teacher, labels: Sequence[str], owner: str) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import records, soft_labels
+from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, kind_of, names_of
 from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.storage import files, pipes
-from dense_lstm_zoo.teaching.answers import checked_rows, label_finder, one_hot
+from dense_lstm_zoo.teaching.answers import checked_rows, label_finder, of_names, one_hot
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ class WrittenAnswers:
         labels: The labels.
         texts: The texts that have an answer, each once, in the order of the file.
         rows: Their probabilities (texts, labels), float32, NaN for answers that are not a label.
+        is_several: Whether texts may have several labels.
     """
 
     name: str
@@ -39,6 +41,7 @@ class WrittenAnswers:
     labels: list[str]
     texts: list[str]
     rows: np.ndarray
+    is_several: bool
 
     def look_up(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities of texts: float32 (texts, labels), NaN for one without an answer."""
@@ -57,8 +60,10 @@ def read_answers(
     *,
     text_column: str | None = None,
     label_column: str | None = None,
+    label_separator: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    is_several: bool | None = None,
 ) -> WrittenAnswers:
     """Read the answers of another model: a table with a row per text.
 
@@ -67,22 +72,28 @@ def read_answers(
     ``score`` its probability, which is 1 without one. With ``labels``, an answer that is none of them, such as a
     sentence of a language model, counts as no answer.
 
+    Texts may have several labels: in lists, or with ``label_separator``. A probability is then one by itself.
+
     Args:
         path: csv, tsv, jsonl, Parquet or xlsx.
         labels: The labels. None means those that the file has.
         text_column: The column of the texts. None means "text".
         label_column: The column of the labels.
+        label_separator: What is between two labels of a text, such as ``|``.
         encoding: The encoding. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
+        is_several: Whether texts may have several labels, where the file holds nothing but probabilities.
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: A file without answers, without the columns, or with probabilities that are not.
+        ValueError: A file without answers, without the columns, with probabilities that are not, or with a confidence
+            in several labels.
     """
     path = files.existing_file(path)
     form = input_format(path, records.FORMATS[1:], "--input-format")
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
-    soft, texts, answers, places = SoftRows(), list[str](), list[tuple[str, float]](), list[str]()
+    columns = LabelColumns.of_options(label_column, label_separator, None, default=None)
+    soft, texts, answers, places = SoftRows(), list[str](), list[tuple[Label, float]](), list[str]()
     keys: set[str] = set()
     with pipes.stream(path) as stream:
         for record in records.read_records(stream, str(path), options).records:
@@ -91,45 +102,53 @@ def read_answers(
                 continue
             keys.add(text)
             row = dict(zip(record.names, record.cells, strict=True))
-            shares, answer = _answer(row, record.location, text_column, label_column)
+            shares, answer = _answer(row, record.location, text_column, columns)
             soft.append(shares, record.location)
             texts.append(text)
             answers.append(answer)
             places.append(record.location)
     if not texts:
         raise ValueError(f"{path} holds no answers.")
-    names = list(labels) if labels is not None else list(_own_labels(path, soft, [label for label, _ in answers]))
+    own_labels = [label for label, _ in answers]
+    check_one_kind(own_labels, str(path), lambda label: places[own_labels.index(label)])
+    kind = kind_of(own_labels, columns)
+    are_several = bool(is_several) if kind is None else kind
+    named = [name for label in own_labels for name in names_of(label)]
+    names = list(labels) if labels is not None else list(_own_labels(path, soft, named))
     rows = _of_soft(soft, names, path, len(texts))
     find = label_finder(names)
     for number, (label, confidence) in enumerate(answers):
-        if label and (place := find(label)) is not None:
+        if isinstance(label, tuple):
+            rows[number] = of_names(label, find, len(names))
+        elif label and (place := find(label)) is not None:
             if not 0 <= confidence <= 1:
                 raise ValueError(f"{places[number]}: a confidence must be from 0 to 1; found {confidence:g}.")
             rows[number] = one_hot(place, len(names), confidence)
-    sha256 = files.sha256(path)
-    return WrittenAnswers(path.name, sha256, names, texts, checked_rows(rows, places.__getitem__))
+    checked = checked_rows(rows, places.__getitem__, is_several=are_several)
+    return WrittenAnswers(path.name, files.sha256(path), names, texts, checked, are_several)
 
 
 def _answer(
-    row: Mapping[str, Any], location: str, text_column: str | None, label_column: str | None
-) -> tuple[Mapping[str, Any], tuple[str, float]]:
-    """Return the probabilities of a row or, without any, its label with the confidence in it."""
-    columns = [text_column or "text"]
-    shares = soft_labels.present(soft_labels.of_json(row, columns, location))
+    row: Mapping[str, Any], location: str, text_column: str | None, columns: LabelColumns
+) -> tuple[Mapping[str, Any], tuple[Label, float]]:
+    """Return the probabilities of a row or, without any, its label or labels with the confidence in it."""
+    shares = soft_labels.present(soft_labels.of_json(row, [text_column or "text"], location))
     if shares:
         return shares, ("", 1.0)
-    column = label_column or next((name for name in _LABELS if name in row), None)
+    column = columns.column or next((name for name in _LABELS if name in row), None)
     if column is None or column not in row:
         raise ValueError(
             f"{location} has no answer: expected columns {soft_labels.PREFIX}NAME, or {' or '.join(_LABELS)}, or the "
             f"one of label_column (--label-column); it has {', '.join(row)}."
         )
-    value = row[column]
-    if isinstance(value, list):
-        raise soft_labels.of_several(f"{location}, with {value!r:.80} in {column!r},")
-    label = "" if value is None or value != value else str(value).strip()
+    label = LabelColumns(column, columns.separator).label([row[column]], location)
     for name in _CONFIDENCES:
         if row.get(name) not in (None, "") and name != column:
+            if isinstance(label, tuple):
+                raise ValueError(
+                    f"{location} has several labels and one {name!r}; leave that column out, or write the probability "
+                    f"of each label as {soft_labels.PREFIX}NAME."
+                )
             try:
                 return {}, (label, float(row[name]))
             except (TypeError, ValueError):
