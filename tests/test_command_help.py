@@ -1,4 +1,4 @@
-"""The help of train, tune and list: each option in one line, whatever the model."""
+"""The help of train, self-train, tune and list: each option in one line, whatever the model."""
 
 import re
 
@@ -48,13 +48,24 @@ def test_a_line_of_help_is_the_docstring_with_the_default(capsys, monkeypatch):
     assert "[20]" in next(line for line in help_of(capsys, "train", "dense_lstm_lm").splitlines() if "batch" in line)
 
 
-@pytest.mark.parametrize("command", ["train", "tune"])
+def test_the_help_of_self_training_says_what_it_needs(capsys):
+    for text in (help_of(capsys, "self-train"), help_of(capsys, "self-train", "bilstm")):
+        assert "--dataset NAME --file FILE --run-dir FOLDER [options]" in text.splitlines()[0]
+        assert "self-training:" in text
+        for option in ("--rounds N", "--models N", "--threshold P", "--augment N", "--epochs N", "--file FILE"):
+            assert f"  {option} " in text
+    assert "[0.9]" in next(line for line in text.splitlines() if "--threshold " in line)
+    assert text.count("--run-dir FOLDER ") == 2
+
+
+@pytest.mark.parametrize("command", ["train", "self-train", "tune"])
 def test_without_a_model_the_help_is_short_and_says_how_to_see_a_model_s(capsys, command):
     text = help_of(capsys, command)
     assert len(text.splitlines()) < 60
     assert f"dense-lstm-zoo {command} MODEL --help shows the options of a model" in text
     assert "--dense-units" not in text
-    for option in ("--dataset", "--label-column", "--init-from", "--run-dir", "--folds"):
+    others = ["--file"] if command == "self-train" else ["--folds"]
+    for option in ("--dataset", "--label-column", "--init-from", "--run-dir", *others):
         assert f"  {option} " in text
 
 

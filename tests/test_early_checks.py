@@ -10,6 +10,7 @@ from dense_lstm_zoo.cli import train
 from dense_lstm_zoo.training import request
 
 TRAIN = ["train", "bilstm", "--dataset", "demo", "--run-dir", "run"]
+SELF_TRAIN = ["self-train", *TRAIN[1:], "--file", "taken/file"]
 WRONG = {
     "an unknown model": (["train", "bilstn", "--dataset", "demo", "--run-dir", "run"], "Unknown model 'bilstn'"),
     "no model": (["train", "--dataset", "demo", "--run-dir", "run"], "Name a model, such as dc_bilstm"),
@@ -49,6 +50,16 @@ WRONG = {
     "texts to label": (["label", "runs/none", "--file", "no.txt", "-o", "x.csv"], "no.txt does not exist"),
     "a file of labels": (["label", "runs/none", "-o", "x.xlsx"], "x.xlsx is xlsx by its name"),
     "a corpus to learn": (["label", "runs/none", "-o", "x.csv", "--dataset", "dmo"], "Unknown corpus 'dmo'"),
+    "a round's number": ([*SELF_TRAIN, "--rounds", "0"], "rounds must be an integer of at least 1; received 0"),
+    "a round's threshold": ([*SELF_TRAIN, "--threshold", "2"], "threshold must be a number from 0 to 1; received 2.0"),
+    "a round's texts": ([*SELF_TRAIN, "--file", "no.txt"], "no.txt does not exist"),
+    "a round without texts": ([*SELF_TRAIN], "taken/file holds no text to label"),
+    "a round's option": ([*SELF_TRAIN, "--epochs", "0"], "epochs must be an integer of at least 1; received 0"),
+    "a round's argument": ([*SELF_TRAIN, "--units", "0"], "units must be an integer of at least 1"),
+    "a tagger's rounds": (
+        ["self-train", "bilstm_tagger", *SELF_TRAIN[2:]],
+        "self_train needs a model that gives each text a label; bilstm_tagger is for tagging",
+    ),
     "a name to describe": (["describe", "nothing"], "Unknown model, recipe, preset or run 'nothing'"),
 }
 # Runs every command in one process, and tells what each printed and whether it loaded TensorFlow.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.teaching import rounds
 from tests.training_harness import TINY, small_demo
 
@@ -81,4 +82,32 @@ def test_only_texts_that_the_models_are_sure_of_are_learnt(corpus):
 def test_wrong_requests_are_refused(model, options, message, tmp_path, corpus):
     with pytest.raises(ValueError, match=message):
         zoo.self_train(model, corpus, ["a"], tmp_path / "run", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_takes_the_options_of_the_function_and_of_train(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(zoo, "self_train", lambda *arguments, **options: calls.append((arguments, options)))
+    (tmp_path / "raw.csv").write_text("text,label\na fine film,\n,\na dull film,3\n")
+    command = ["self-train", "bilstm", "--dataset", "demo", "--file", str(tmp_path / "raw.csv")]
+    command += ["--run-dir", str(tmp_path / "self")]
+    options = ["--rounds", "2", "--threshold", "0.8", "--units", "3", "--epochs", "1", "--seed", "4", "--no-baseline"]
+    assert main([*command, *options, "--quiet"]) == 0
+    ((model, corpus, texts), settings) = calls[0]
+    assert (model, corpus.name, texts) == ("bilstm", "demo", ["a fine film", "a dull film"])
+    own = {"rounds": 2, "threshold": 0.8, "units": 3, "epochs": 1, "seed": 4, "baseline": False, "progress": False}
+    assert settings == {**own, "run_dir": str(tmp_path / "self")}
+    (tmp_path / "self" / "round0").mkdir(parents=True)  # of a command that was killed
+    assert main([*command, "--models", "2"]) == 0
+    assert calls[1][1] == {"models": 2, "run_dir": str(tmp_path / "self"), "progress": True}
+
+
+def test_texts_are_checked_before_the_first_round(tmp_path, corpus):
+    for texts, error, message in (
+        ([], ValueError, "The list of texts holds no text to label"),
+        (["a", 3], TypeError, "texts"),
+        (tmp_path / "none.txt", FileNotFoundError, r"none\.txt does not exist"),
+    ):
+        with pytest.raises(error, match=message):
+            zoo.self_train("bilstm", corpus, texts, tmp_path / "run")
     assert not list(tmp_path.iterdir())

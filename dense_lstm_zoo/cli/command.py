@@ -145,8 +145,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def format_usage(self) -> str:
         """Return the usage, short where the options depend on the model."""
-        short = f"usage: {self.prog} MODEL --dataset NAME --run-dir FOLDER [options]\n"
-        return super().format_usage() if self.help_of is None else short
+        if self.help_of is None:
+            return super().format_usage()
+        return f"{model_help.usage(self.prog.split()[-1], 'MODEL', self._actions)}\n"
 
     def _refuse(self, unknown: list[str]) -> NoReturn:
         options = [text.partition("=")[0] for text in unknown if text.startswith("-")]

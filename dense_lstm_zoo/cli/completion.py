@@ -42,7 +42,7 @@ def complete(parser: argparse.ArgumentParser, **options: Any) -> None:
         for action in command._actions:
             if names := _NAMES.get(action.dest):
                 action.completer = names  # type: ignore[attr-defined]
-    if len(words) > 2 and words[1] in ("train", "tune"):
+    if len(words) > 2 and words[1] in ("train", "self-train", "tune"):
         model = next((word for word in words[2:] if word in zoo.list_models()), None)
         if model is not None:
             _hide_others(_commands(parser, words[1]), model)

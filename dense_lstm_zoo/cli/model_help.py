@@ -1,4 +1,4 @@
-"""The help of train and tune, for every model or for one. Each option is one line."""
+"""The help of train, self-train and tune, for every model or for one. Each option is one line."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from dense_lstm_zoo.tasks import Task
 Groups = dict[str, list[argparse.Action]]  # options by the heading of their group
 _WIDTHS = range(60, 121)  # columns
 _FLAGS = 33  # columns of the longest option with its value
+_ROUNDS = "self-training"  # the heading of options that a command has on the page of a model too
 _SCHEDULE = ("epochs", "patience", "batch_size")  # of the options of every model, those with a default of the task's
 # (what is typed, what it does, its default)
 Line = tuple[str, str, str]
@@ -37,7 +38,7 @@ def page(command: str, actions: Sequence[argparse.Action], groups: Groups, examp
     """Return the help of a command.
 
     Args:
-        command: ``train`` or ``tune``.
+        command: ``train``, ``self-train`` or ``tune``.
         actions: All its arguments.
         groups: The options that are the same for every model.
         example: A command.
@@ -46,15 +47,24 @@ def page(command: str, actions: Sequence[argparse.Action], groups: Groups, examp
     Raises:
         ValueError: An unknown model, with near matches.
     """
+    start = f"{usage(command, model or 'MODEL', actions)}\n\n"
     if model is None:
-        return _for_every_model(command, groups, example)
-    return _for_model(command, {action.dest: _line(action) for action in actions}, model)
+        return _for_every_model(start, command, groups, example)
+    own = [action.dest for action in groups.get(_ROUNDS, ())]
+    return _for_model(start, command, {action.dest: _line(action) for action in actions}, model, own)
 
 
-def _for_every_model(command: str, groups: Groups, example: str) -> str:
+def usage(command: str, model: str, actions: Sequence[argparse.Action]) -> str:
+    """Return the line of usage, with the options that are required."""
+    required = [_line(action)[0] for action in actions if action.option_strings and action.required]
+    needs = " ".join([*(text for text in required if not text.startswith("--run-dir")), "--run-dir FOLDER"])
+    return f"usage: dense-lstm-zoo {command} {model} --dataset NAME {needs} [options]"
+
+
+def _for_every_model(start: str, command: str, groups: Groups, example: str) -> str:
     """Return the help of a command without a model."""
     head = (
-        f"usage: dense-lstm-zoo {command} MODEL --dataset NAME --run-dir FOLDER [options]\n\n"
+        f"{start}"
         f"dense-lstm-zoo {command} MODEL --help shows the options of a model, such as dc_bilstm; "
         "dense-lstm-zoo list names them.\nThe options of every model:"
     )
@@ -62,7 +72,7 @@ def _for_every_model(command: str, groups: Groups, example: str) -> str:
     return _page(head, lines, f"Example: dense-lstm-zoo {example}")
 
 
-def _for_model(command: str, lines: Mapping[str, Line], model: str) -> str:
+def _for_model(start: str, command: str, lines: Mapping[str, Line], model: str, rounds: Sequence[str]) -> str:
     """Return the help of a command for one model: its arguments, its task's options and what every run needs."""
     entry = registry.entry(model)
     task = tasks.find(entry.task)
@@ -82,9 +92,10 @@ def _for_model(command: str, lines: Mapping[str, Line], model: str) -> str:
         ],
         "model": arguments,
         "training": [*_training(task, model, lines), *(lines[option.name] for option in task.options)],
-        "saving": [lines[name] for name in ("run_dir", "overwrite") if name in lines],
+        _ROUNDS: [lines[name] for name in rounds],
+        "saving": [lines[name] for name in ("run_dir", "overwrite") if name in lines and name not in rounds],
     }
-    head = f"usage: dense-lstm-zoo {command} {model} --dataset NAME --run-dir FOLDER [options]\n\n{entry.summary}"
+    head = f"{start}{entry.summary}"
     end = f"Defaults are in brackets. dense-lstm-zoo {command} --help shows the options that every model has."
     return _page(head, groups, end)
 

@@ -18,6 +18,7 @@ from dense_lstm_zoo.cli import (  # noqa: F401 - each declares its commands
     predict_batch,
     presets,
     pretraining,
+    self_train,
     serve,
     suggest,
     train,
@@ -28,7 +29,7 @@ from dense_lstm_zoo.cli.command import COMMANDS, CommandParser, Program
 
 ORDER = (
     *("list", "presets", "describe", "fetch", "label"),
-    *("train", "tune", "evaluate", "compare"),
+    *("train", "self-train", "tune", "evaluate", "compare"),
     *("predict", "predict-batch", "embed", "nearest", "score", "generate", "next-words", "gates", "explain", "suggest"),
     *("tokenize", "word-vectors", "join-lm"),
     *("curves", "export", "serve", "push", "measure"),

@@ -13,12 +13,15 @@ from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.teaching.raw_texts import read_texts
 from dense_lstm_zoo.teaching.teach import teach
 from dense_lstm_zoo.training.protocol import run_protocol
 
 if TYPE_CHECKING:
     import pandas as pd
 
+ROUNDS, MODELS, THRESHOLD = 3, 3, 0.9
 _DEV_FRACTION = 0.1
 
 
@@ -59,9 +62,9 @@ def self_train(
     texts: Any,
     run_dir: str | os.PathLike[str],
     *,
-    rounds: int = 3,
-    models: int = 3,
-    threshold: float = 0.9,
+    rounds: int = ROUNDS,
+    models: int = MODELS,
+    threshold: float = THRESHOLD,
     augment: int = 0,
     seed: int = 1,
     progress: bool = True,
@@ -79,7 +82,7 @@ def self_train(
     Args:
         name: A registered model.
         dataset: The labelled texts, as for ``train``. Without a dev set, a tenth is held out.
-        texts: Texts without labels, as for ``teach``.
+        texts: Texts without labels, as for ``teach``. Labels that some may have are not read.
         run_dir: The folder.
         rounds: The largest number of rounds after the first.
         models: The models of a round, with seeds ``seed``, ``seed + 1``, ...
@@ -98,14 +101,9 @@ def self_train(
     """
     from dense_lstm_zoo.corpora.loader import as_corpus, load_corpus
 
-    checks.integer("rounds", rounds)
-    checks.integer("models", models)
     checks.integer("seed", seed, minimum=0)
-    checks.share("threshold", threshold)
-    task = tasks.find(registry.entry(name).task)
-    if not task.labels_texts:
-        raise ValueError(f"self_train needs a model that gives each text a label; {name} is for {task.name}.")
-    folder = files.resolved(run_dir)
+    task = check_request(name, rounds, models, threshold, augment)
+    folder, texts = files.resolved(run_dir), read_texts(texts).texts
     corpus: Any = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
@@ -143,6 +141,24 @@ def self_train(
     if progress:
         notes.show(result)
     return result
+
+
+def check_request(
+    name: str, rounds: int = ROUNDS, models: int = MODELS, threshold: float = THRESHOLD, augment: int = 0
+) -> Task:
+    """Return the task of a model, after checking what ``self_train`` is asked for.
+
+    Raises:
+        ValueError: As for ``self_train``.
+    """
+    checks.integer("rounds", rounds)
+    checks.integer("models", models)
+    checks.integer("augment", augment, minimum=0)
+    checks.share("threshold", threshold)
+    task = tasks.find(registry.entry(name).task)
+    if not task.labels_texts:
+        raise ValueError(f"self_train needs a model that gives each text a label; {name} is for {task.name}.")
+    return task
 
 
 def _with_sure_texts(corpus: Any, soft: Any, threshold: float) -> Any:
