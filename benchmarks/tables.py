@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, server_tables, teaching
+from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, self_training, server_tables, teaching
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -189,6 +189,7 @@ TABLES = {
     "dynamic_interaction": dynamic_interaction,
     "few_labels": few_labels.table,
     "teaching": teaching.table,
+    "self_training": self_training.table,  # empty until there are rows
     "first_hour": first_hour.table,
     "frontier": frontier,
     "heat_maps": heat_maps,

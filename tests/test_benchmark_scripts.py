@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import types
 
 import pandas as pd
 import pytest
@@ -35,9 +36,14 @@ BAD = [
     ("teaching", ["demmo", "--teacher", "none"], "Did you mean 'demo'"),
     ("teaching", ["demo", "--teacher", "none", "--seeds", "0"], "--seeds must be an integer of at least 1"),
     ("teaching", ["demo", "--teacher", "none", "--temperature", "0"], "--temperature must be a finite number above 0"),
+    ("self_training", ["demmo", "--rest"], "Did you mean 'demo'"),
+    ("self_training", ["demo"], "Name other texts: --raw N, sentences of reviews, or --rest"),
+    ("self_training", ["demo", "--rest", "--labels", "9999"], "--labels must be below "),
+    ("self_training", ["demo", "--rest", "--threshold", "2"], "--threshold must be a number from 0 to 1"),
+    ("self_training", ["demo", "--rest", "--set", "units"], "A setting is written NAME=VALUE"),
     ("tagging_depth", ["--dataset", "demo", "--rows", "plain_2"], "Did you mean 'plain_"),
 ]
-NO_FOLDER = ("few_labels", "first_hour", "fit_data", "linear_baselines", "sampled_softmax", "teaching")
+NO_FOLDER = ("few_labels", "first_hour", "fit_data", "linear_baselines", "sampled_softmax", "self_training", "teaching")
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), BAD)
@@ -98,3 +104,59 @@ def test_a_row_is_told_from_others_by_its_key(tmp_path):
     assert result_files.has_row(rows, {"way": "labels", "seed": 1}, ["way", "seed"])
     assert not result_files.has_row(rows, {"way": "teacher", "seed": 1}, ["way", "seed"])
     assert not result_files.has_row(rows, {"way": "labels", "seed": 2}, ["way", "seed"])
+
+
+def self_training_command(tmp_path, monkeypatch, words):
+    from benchmarks import self_training
+
+    monkeypatch.setattr(self_training, "RESULTS", tmp_path / "self_training.csv")
+    assert self_training.table() == ""
+    self_training.main(words.split())
+    return pd.read_csv(self_training.RESULTS, keep_default_na=False).to_dict("records"), self_training.table()
+
+
+def test_self_training_is_beside_the_labels_alone_and_the_recipe(tmp_path, monkeypatch):
+    from benchmarks import self_training
+
+    calls = []
+
+    def self_train(model, corpus, texts, folder, **options):
+        calls.append((model, len(corpus.train), corpus.dev, len(texts), options["seed"], options["units"]))
+        scores = {"texts": [9, 30, 20], "test": [0.5, 0.625, 0.6]}
+        return types.SimpleNamespace(rounds=pd.DataFrame(scores), best_round=1)
+
+    def train(model, corpus, folder, **options):
+        assert (options["recipe"], len(corpus.train)) == ("few_labels", calls[-1][1])
+        return types.SimpleNamespace(metrics={"test_accuracy": 0.7})
+
+    monkeypatch.setattr(
+        self_training,
+        "zoo",
+        types.SimpleNamespace(self_train=self_train, train=train, load_corpus=self_training.zoo.load_corpus),
+    )
+    words = "demo --labels 10 20 --rest --rounds 2 --models 1 --threshold 0.8 --epochs 1 --draws 2 --set units=3"
+    rows, table = self_training_command(tmp_path, monkeypatch, words)
+    left = len(self_training.zoo.load_corpus("demo").train) - 10
+    assert calls[:2] == [("bilstm", 10, None, left, draw, 3) for draw in (1, 2)]
+    assert [(row["way"], row["texts"], row["accuracy"], row["best_round"]) for row in rows[:3]] == [
+        ("labels alone", 9, 50.0, "0"),
+        ("self-training", 30, 62.5, "1"),
+        ("few_labels", 10, 70.0, ""),
+    ]
+    assert len(rows) == 12
+    assert rows[0]["command"] == (
+        "python -m benchmarks.self_training demo --rest --labels 10 20 --rounds 2 --models 1 --threshold 0.8 "
+        "--epochs 1 --draws 2 --model bilstm --vectors zoo_600d --set units=3"
+    )
+    assert "| corpus | model | trained on | 10 labels | 20 labels |" in table
+    assert f"| demo | bilstm units=3 | labels and {left:,} other texts | 62.5 ± 0.0 |" in table
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Without vectors")
+def test_self_training_runs_on_a_small_corpus(tmp_path, monkeypatch):
+    words = "demo --labels 40 --rest --rounds 1 --models 1 --threshold 0.5 --epochs 1 --draws 1 --vectors none"
+    rows, table = self_training_command(tmp_path, monkeypatch, f"{words} --set units=3 embedding_dim=4 kernel=native")
+    assert [row["way"] for row in rows] == ["labels alone", "self-training", "few_labels"]
+    assert all(0 <= row["accuracy"] <= 100 for row in rows)
+    assert "40 labels" in table
