@@ -56,13 +56,14 @@ class Classifier:
         for chunk in checks.text_chunks(texts, _CHUNK):
             yield from self._outputs([self._ids(text) for text in chunk], ("vectors",))[0]
 
-    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
+    def explain_steps(self, text: str, label: str | None = None) -> Iterator[Explanation | None]:
         """Yield None after each step of an explanation, and the explanation at the end. See ``Predictor.explain``."""
         if not isinstance(text, str | bytes):
             raise TypeError(f"The text must be a string; received {text!r:.80} ({type(text).__name__}).")
+        chosen = None if label is None else self.decisions.place_of(label)
         tokens = self._ids.tokens(text)
         logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
-        best = int(logits[0].argmax())
+        best = int(logits[0].argmax()) if chosen is None else chosen
         yield None
         group = omissions.group_size(len(tokens))
         starts = range(0, len(tokens), group)

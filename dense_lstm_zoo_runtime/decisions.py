@@ -46,6 +46,16 @@ class Decisions:
         if self.thresholds:
             _check(self.thresholds, self.labels, self.is_several)
 
+    def place_of(self, label: object) -> int:
+        """Return the place of a label.
+
+        Raises:
+            ValueError: No such label, with near matches.
+        """
+        if label not in self.labels:
+            raise checks.unknown_name("label of the model:", label, self.labels)
+        return self.labels.index(label)
+
     def with_threshold(self, threshold: Threshold) -> Decisions:
         """Return the decisions with another threshold: for all labels, or by label, and others stay.
 

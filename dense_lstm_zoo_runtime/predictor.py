@@ -131,29 +131,33 @@ class Predictor:
         rows: list[np.ndarray] = self._of("tagging", "probabilities").probabilities(sentences)
         return rows
 
-    def explain(self, text: str) -> Explanation:
-        """Return what each word of a text contributes to its label: the text is read again without the word.
+    def explain(self, text: str, *, label: str | None = None) -> Explanation:
+        """Return what each word of a text contributes to a label: the text is read again without the word.
 
         A long text costs as much as some 16,000 words do, and its words are left out in groups of neighbours.
 
+        Args:
+            text: A raw string.
+            label: The label. None means the likeliest one, whether or not it reaches its threshold.
+
         Raises:
             TypeError: Not a string.
-            ValueError: The model is not a classifier.
+            ValueError: The model is not a classifier, or does not have the label (with near matches).
 
         Example:
             ``Predictor("dc_bilstm_sst2").explain("a smart and sweet comedy .").effects``
         """
-        *_, explanation = self.explain_steps(text)
+        *_, explanation = self.explain_steps(text, label=label)
         assert explanation is not None
         return explanation
 
-    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
-        """Explain a text in short steps, for programs that answer others meanwhile.
+    def explain_steps(self, text: str, *, label: str | None = None) -> Iterator[Explanation | None]:
+        """Explain a text in short steps, for programs that answer others meanwhile. See ``explain``.
 
         Yields:
             None after each step, and the ``Explanation`` at the end.
         """
-        steps: Iterator[Explanation | None] = self._of("classification", "explain").explain_steps(text)
+        steps: Iterator[Explanation | None] = self._of("classification", "explain").explain_steps(text, label)
         return steps
 
     def score(self, texts: Sequence[str]) -> list[Score]:

@@ -51,7 +51,7 @@ class Classifier:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[len(text), 0.5] for text in texts], np.float32)
 
-    def explain_steps(self, text: str) -> Iterator[Explanation | None]:
+    def explain_steps(self, text: str, *, label: str | None = None) -> Iterator[Explanation | None]:
         """Explain a text, a step for each word. Capitals count against the label."""
         words = text.split()
         for word in words:
@@ -62,7 +62,8 @@ class Classifier:
         effects = [-1.0 if word.isupper() else 2.0 if word in ("good", "fine") else 0.0 for word in words]
         in_vocabulary = [word != "zzz" for word in words]
         shares = prediction.probabilities
-        yield Explanation(text, prediction.label, prediction.probability, shares, words, effects, in_vocabulary, 1)
+        label = label or prediction.label
+        yield Explanation(text, label, shares[label], shares, words, effects, in_vocabulary, 1)
 
 
 class Tagger:

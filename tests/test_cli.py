@@ -245,7 +245,10 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
             ["explain", "run", "good", "--outptu=a.png"],
             "of dense-lstm-zoo explain: '--outptu'. Did you mean '--output'",
         ),
-        (["explain", "run", "good", "--picture", "a.png"], "'--picture'. Accepted: --help, --output, --overwrite.\n"),
+        (
+            ["explain", "run", "good", "--picture", "a.png"],
+            "'--picture'. Accepted: --help, --label, --output, --overwrite.\n",
+        ),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
         (["explain", "run", "so", "good"], "does not expect 'good'; put a text of several words in quotation marks"),
     ],

@@ -50,6 +50,29 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     assert np.abs(explanation.saliency).max() > 0.01
 
 
+def test_a_label_that_is_named_is_explained():
+    trained = with_random_weights(bundle("bilstm", num_frozen_words=0, kernel="native"), seed=1, scale=0.7)
+    (prediction,) = trained.predict([TEXT])
+    of_label = {label: trained.explain(TEXT, label=label) for label in trained.labels}
+    for label, explanation in of_label.items():
+        assert explanation.label == label
+        assert explanation.probability == pytest.approx(prediction.probabilities[label], abs=1e-6)
+    np.testing.assert_allclose(of_label[prediction.label].saliency, trained.explain(TEXT).saliency, atol=1e-6)
+    other = next(label for label in trained.labels if label != prediction.label)
+    ids = trained.text_to_ids([TEXT]).to_tensor().numpy()
+    layer, place = trained.model.get_layer("embedding"), trained.labels.index(other)
+    (start,) = layer.get_weights()
+    logits = []
+    for scale in (0.99, 1.01):
+        grown = start.copy()
+        grown[ids[0, 1]] *= scale
+        layer.set_weights([grown])
+        logits.append(float(trained.model(ids)[0, place]))
+    assert of_label[other].saliency[1] == pytest.approx((logits[1] - logits[0]) / 0.02, abs=5e-3)
+    with pytest.raises(ValueError, match=r"Unknown label of the model: 'yess'\. Did you mean 'yes'"):
+        trained.explain(TEXT, label="yess")
+
+
 @pytest.mark.parametrize(
     ("name", "layers"),
     [
@@ -102,5 +125,10 @@ def test_the_command_prints_words_by_layers(run, tmp_path, capsys):
     assert lines[1] == "token\tsaliency"
     assert [line.split("\t")[0] for line in lines[2:]] == explanation.tokens
     assert (tmp_path / "e.png").is_file()
+    other = next(label for label in trained.labels if label != explanation.label)
+    assert main(["explain", str(folder), "the old film", "--label", other]) == 0
+    assert capsys.readouterr().out.startswith(f"{other}\t{1 - explanation.probability:.4f}")
+    assert main(["explain", str(folder), "a", "--label", f"{other}x"]) == 2
+    assert f"Did you mean '{other}'" in capsys.readouterr().err
     assert main(["explain", str(folder), "a", "--output", "e.txt"]) != 0
     assert "must end in .png, .svg or .pdf" in capsys.readouterr().err

@@ -133,6 +133,15 @@ def test_an_explanation_is_of_one_text_by_a_classifier(server):
     for texts in ([], ["a", "b"]):
         answer = server.ask("/v1/explain", {"texts": texts})
         assert (answer.status, f"one text per request; received {len(texts)}." in answer.error) == (422, True)
+    for label in ("even", "odd"):
+        answer = server.ask("/v1/explain", {"texts": ["a"], "label": label})
+        assert answer.json["explanations"][0]["label"] == label
+    answer = server.ask("/v1/explain", {"texts": ["a"], "label": "evven"})
+    assert (answer.status, "Did you mean 'even'" in answer.error) == (404, True)
+    answer = server.ask("/v1/explain", {"texts": ["a"], "label": 3})
+    assert (answer.status, answer.error) == (422, "label must be a string; received 3 (int).")
+    answer = server.ask("/v1/predict", {"texts": ["a"], "label": "even"})
+    assert (answer.status, "an object with the keys" in answer.error) == (422, True)
     answer = server.ask("/v1/models/m1:explain", {"texts": ["a"]})
     assert (answer.status, "operation of the tagging model 'm1': 'explain'" in answer.error) == (404, True)
     assert "/v1/models/{name}:explain" in server.ask("/openapi.json").json["paths"]

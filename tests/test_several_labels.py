@@ -139,6 +139,12 @@ def test_an_explanation_takes_the_log_odds_of_a_label_by_itself(trained, onnx):
     assert explanation.label == LABELS[best]
     np.testing.assert_allclose(explanation.effects, logits[0, best] - logits[1:, best], atol=1e-4)
     assert trained[0].explain("tasty pasta").label == LABELS[best]
+    other = 1 if best != 1 else 2
+    explanation = Predictor(onnx).explain("tasty pasta", label=LABELS[other])
+    np.testing.assert_allclose(explanation.effects, logits[0, other] - logits[1:, other], atol=1e-4)
+    assert (explanation.label, trained[0].explain("tasty pasta", label=LABELS[other]).label) == (LABELS[other],) * 2
+    with pytest.raises(ValueError, match=r"Unknown label of the model: 'fod'\. Did you mean 'food'"):
+        Predictor(onnx).explain("tasty pasta", label="fod")
 
 
 def test_an_older_runtime_refuses_the_export(onnx):

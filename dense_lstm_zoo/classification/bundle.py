@@ -219,13 +219,12 @@ class ClassificationBundle(Bundle):
         frames.new_columns(frame, names, prefix)
         return frames.with_predictions(frame, list(self.predict_stream(texts)), names, prefix)
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str, *, label: str | None = None) -> Explanation:
         """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
-
-        Of several labels, the likeliest is explained, whether or not it reaches its threshold.
 
         Args:
             text: A raw string.
+            label: The label to explain. None means the likeliest one, whether or not it reaches its threshold.
 
         Returns:
             Tokens with their saliency, and shares: per layer for models with dynamic interaction, per head for those
@@ -233,15 +232,18 @@ class ClassificationBundle(Bundle):
 
         Raises:
             TypeError: ``text`` is not a string.
+            ValueError: The model does not have the label (with near matches).
         """
         from dense_lstm_zoo.classification.explain import Explanation, share_names
 
         if not isinstance(text, str):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
+        place = -1 if label is None else self.decisions.place_of(label)
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
-        arrays = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
+        outputs = self._explained(pad_features(ids), np.int32(place))
+        arrays = {name: values.numpy()[0] for name, values in outputs.items()}
         shares = self._shares(arrays["logits"][None])[0]
-        best = int(arrays["logits"].argmax())
+        best = int(arrays["logits"].argmax()) if label is None else place
         return Explanation(
             text=text,
             label=self.labels[best],
@@ -315,10 +317,12 @@ class ClassificationBundle(Bundle):
         return states_of(self.model, self.text_to_ids.signature)
 
     @functools.cached_property
-    def _explained(self) -> Callable[[Any], dict[str, tf.Tensor]]:
+    def _explained(self) -> Callable[[Any, np.int32], dict[str, tf.Tensor]]:
+        import tensorflow as tf
+
         from dense_lstm_zoo.classification.explain import explainer
 
-        return graph(explainer(self.model), [self.text_to_ids.signature])
+        return graph(explainer(self.model), [self.text_to_ids.signature, tf.TensorSpec((), tf.int32)])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         return self._logits_of_rows(self.text_to_ids.rows(texts))

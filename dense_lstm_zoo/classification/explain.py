@@ -20,7 +20,7 @@ class Explanation:
 
     Args:
         text: The text.
-        label: The predicted label.
+        label: The label that is explained: the likeliest one, or the one that was named.
         probability: The label's probability.
         tokens: The words that the model read, (tokens).
         saliency: Gradient times input, (tokens): how much the label's logit rises with a word's vector, to first order.
@@ -55,6 +55,8 @@ def share_names(model: keras.Model) -> list[str]:
 def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     """Return a graph function from the model's inputs to ``logits``, ``saliency`` and ``shares``.
 
+    The saliency is that of the likeliest label, or of the one at the place that is a second argument, unless it is -1.
+
     ``saliency`` is (batch, time). ``shares`` is (batch, time, columns), with no columns where the pooling has none.
     Both are zero at padding. A word's saliency covers all its inputs: its vector and its characters.
     """
@@ -75,14 +77,18 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
             return pooling(states[0], lengths=lengths, return_attention=True)[1]
         return tf.zeros((*tf.unstack(batch_and_time), 0))
 
-    def explain(inputs: Any) -> dict[str, Any]:
+    def explain(inputs: Any, place: Any = None) -> dict[str, Any]:
         ids = keras.tree.flatten(inputs)
         token_ids = inputs["token_ids"] if isinstance(inputs, dict) else inputs
         vectors = embed(ids, training=False)
         with tf.GradientTape() as tape:
             tape.watch(vectors)
             logits, *states, lengths = classify([*ids, vectors], training=False)
-            best = tf.reduce_max(logits, axis=1)
+            if place is None:
+                best = tf.reduce_max(logits, axis=1)
+            else:
+                places = tf.where(place < 0, tf.argmax(logits, axis=1, output_type=tf.int32), place)
+                best = tf.gather(logits, places, axis=1, batch_dims=1)
         products = tf.cast(tape.gradient(best, vectors), tf.float32) * tf.cast(vectors, tf.float32)
         saliency = tf.where(token_ids != 0, tf.reduce_sum(products, axis=2), 0.0)
         columns = tf.cast(shares(states, lengths, tf.shape(token_ids)), tf.float32)

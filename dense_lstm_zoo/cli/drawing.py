@@ -67,14 +67,15 @@ def gates(bundle: Source, sentence: str, output: str | None, overwrite: bool) ->
     "Show which words influenced a classifier, and which its layers looked at.",
     BUNDLE,
     argument("text", help="a raw text"),
+    argument("--label", metavar="NAME", help="the label to explain (default: the likeliest)"),
     *output("also draw it, as .png, .svg or .pdf"),
     example='explain runs/sst2 "a smart , sweet and playful romantic comedy ."',
 )
-def explain(bundle: Source, text: str, output: str | None, overwrite: bool) -> None:
+def explain(bundle: Source, text: str, label: str | None, output: str | None, overwrite: bool) -> None:
     """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
     picture = check_picture(output, overwrite)
     model = load_bundle(bundle, "explain")
-    reading = model.explain(text)
+    reading = model.explain(text, label=label)
     print(f"{escape_controls(reading.label)}\t{reading.probability:.4f}")
     print("\t".join(["token", "saliency", *reading.layers]))
     for token, saliency, shares in zip(reading.tokens, reading.saliency, reading.shares, strict=True):

@@ -93,9 +93,12 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         except TimeoutError:
             message = f"The body had not arrived after {settings.timeout:g} s. Send it at once, or less of it."
             raise RequestError(408, "slow_body", message, {"Connection": "close"}) from None
-        texts = read_texts(body, settings, model.takes_tokens)
+        texts, label = read_texts(body, settings, model.takes_tokens, takes_label=operation == "explain")
         seconds_left = began + settings.timeout - asyncio.get_running_loop().time()
-        work = _explain(explainer, model, texts) if operation == "explain" else batchers[name, operation].predict(texts)
+        if operation == "explain":
+            work = _explain(explainer, model, texts, label)
+        else:
+            work = batchers[name, operation].predict(texts)
         answers = await _unless_cut(request, work, seconds_left, settings.timeout)
         content = b'{"%s":[%s]}' % (_KEYS[operation].encode(), b",".join(answers))
         return Response(content, media_type="application/json")
@@ -130,7 +133,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
 
     @app.post("/v1/explain", openapi_extra=descriptions.EXPLAIN, response_class=JSONResponse)
     async def explain(request: Request) -> Response:
-        """Return what each word of a text contributes to its label by the first model, which must be a classifier."""
+        """Return what each word of a text contributes to a label by the first model, which must be a classifier."""
         return await answer(request, "explain", first)
 
     @app.post("/v1/models/{name}:predict", openapi_extra=descriptions.PREDICT, response_class=JSONResponse)
@@ -145,7 +148,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
 
     @app.post("/v1/models/{name}:explain", openapi_extra=descriptions.EXPLAIN, response_class=JSONResponse)
     async def explain_with(request: Request, name: str) -> Response:
-        """Return what each word of a text contributes to its label by a classifier."""
+        """Return what each word of a text contributes to a label by a classifier."""
         return await answer(request, "explain", name)
 
     @app.head("/", include_in_schema=False)
@@ -181,12 +184,14 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     return app
 
 
-async def _explain(explainer: Explainer, model: Model, texts: list[str]) -> list[bytes]:
+async def _explain(explainer: Explainer, model: Model, texts: list[str], label: str | None) -> list[bytes]:
     if len(texts) != 1:
         message = f"An explanation takes many predictions: send one text per request; received {len(texts)}."
         raise RequestError(422, "not_texts", message)
+    if label is not None and label not in model.labels:
+        raise unknown(f"label of the model {model.name!r}:", label, model.labels)
     assert model.explain is not None
-    return [await explainer.explain(model.explain(texts[0]))]
+    return [await explainer.explain(model.explain(texts[0], label))]
 
 
 async def _unless_cut(request: Request, answering: Any, seconds_left: float, timeout: float) -> list[bytes]:

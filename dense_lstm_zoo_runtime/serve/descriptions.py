@@ -22,7 +22,7 @@ PATHS = (
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _ERRORS = {
     "400": "The body is not JSON.",
-    "404": "The model does not exist, or cannot do this.",
+    "404": "The model or the label does not exist, or the model cannot do this.",
     "408": "The body came too slowly.",
     "413": "Too many texts, a text that is too long, or too large a body.",
     "422": "The body is JSON, but not texts.",
@@ -31,9 +31,10 @@ _ERRORS = {
 }
 
 
-def _described(key: str, item: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
-    """Return the OpenAPI description of an operation that takes texts."""
-    request = {"type": "object", "properties": {"texts": {"type": "array", "items": text}}, "required": ["texts"]}
+def _described(key: str, item: dict[str, Any], text: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI description of an operation that takes texts, and what else may be beside them."""
+    properties = {"texts": {"type": "array", "items": text}, **others}
+    request = {"type": "object", "properties": properties, "required": ["texts"]}
     answer = {"type": "object", "properties": {key: {"type": "array", "items": item}}, "required": [key]}
     responses = {status: _content(_ERROR) | {"description": description} for status, description in _ERRORS.items()}
     responses["200"] = _content(answer) | {"description": "One item per text, in order."}
@@ -119,4 +120,4 @@ _EXPLANATION = {
 
 PREDICT = _described("predictions", _PREDICTION, {"oneOf": [_TEXT, _TOKENS]})
 EMBED = _described("vectors", _NUMBERS, _TEXT)
-EXPLAIN = _described("explanations", _EXPLANATION, _TEXT)
+EXPLAIN = _described("explanations", _EXPLANATION, _TEXT, label={**_TEXT, "description": "By default the likeliest."})

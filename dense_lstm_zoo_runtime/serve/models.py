@@ -28,7 +28,7 @@ class Predicts(Protocol):
 
 
 Operation = Callable[[list[Any]], list[bytes]]
-Explain = Callable[[str], Iterator[bytes | None]]
+Explain = Callable[[str, str | None], Iterator[bytes | None]]  # of a text, and a label or None for the likeliest
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def serve(name: str, predictor: Predicts) -> Model:
     operations: dict[str, Operation] = {"predict": lambda texts: [_answer(a) for a in predictor.predict(texts)]}
     explain: Explain | None = None
     if predictor.task == "classification":
-        steps: Callable[[str], Iterator[Any]] = predictor.explain_steps  # type: ignore[attr-defined]
-        explain = lambda text: (step and _answer(step) for step in steps(text))  # noqa: E731 - beside its kind
+        steps: Callable[..., Iterator[Any]] = predictor.explain_steps  # type: ignore[attr-defined]
+        explain = lambda text, label: (step and _answer(step) for step in steps(text, label=label))  # noqa: E731
         embed: Callable[[list[Any]], Any] = predictor.embed  # type: ignore[attr-defined]
         operations["embed"] = lambda texts: [to_json(row.tolist(), inf_nan_mode="null") for row in embed(texts)]
     tagger = predictor.task == "tagging"

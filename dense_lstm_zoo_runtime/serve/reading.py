@@ -55,13 +55,16 @@ def _too_large(limit: int, size: int) -> RequestError:
     return RequestError(413, "body_too_large", message, {"Connection": "close"})
 
 
-def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]:
-    """Return the texts of a request's body.
+def read_texts(
+    body: bytes, settings: Settings, takes_tokens: bool, *, takes_label: bool = False
+) -> tuple[list[Any], str | None]:
+    """Return the texts of a request's body, and the label that it names or None.
 
     Args:
         body: JSON: ``{"texts": [...]}``.
         settings: The limits.
         takes_tokens: Whether an item may also be a list of tokens.
+        takes_label: Whether there may be a ``label`` beside the texts.
 
     Raises:
         RequestError: It is not JSON (400), not texts (422), or too much (413). The message gives the item's position.
@@ -77,6 +80,9 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
         raise RequestError(400, "not_json", message) from None
     if not isinstance(data, dict):
         raise _not_texts(_described(data))
+    label = data.pop("label", None) if takes_label else None
+    if label is not None and not isinstance(label, str):
+        raise RequestError(422, "not_texts", f"label must be a string; received {_described(label)}.")
     if list(data) != ["texts"]:
         raise _not_texts(f"an object with the keys {_described(list(data))}")
     if not isinstance(data["texts"], list):
@@ -87,7 +93,7 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
         raise RequestError(413, "too_many_texts", message)
     for position, text in enumerate(texts):
         _check(position, text, settings.max_chars, takes_tokens)
-    return texts
+    return texts, label
 
 
 def _half_a_character(body: bytes) -> int | None:
