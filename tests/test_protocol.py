@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.training import protocol
 from tests.training_harness import TINY, interrupted, small_demo
 
@@ -221,3 +222,15 @@ def test_folds_are_a_list_without_repeats(only, error, message, tmp_path):
     with pytest.raises(error, match=message):
         zoo.run_protocol("bilstm", "demo", tmp_path / "run", folds=3, only_folds=only)
     assert not (tmp_path / "run").exists()
+
+
+def test_runs_of_several_labels_per_text_are_compared_by_micro_f1(tmp_path):
+    shared = {"run": ["seed1", "seed2"], "best_epoch": 1, "epochs": 2, "seconds": 1.0, "dev_accuracy": [0.1, 0.2]}
+    scored = {**shared, "dev_micro_f1": [0.5, 0.6], "test_accuracy": [0.2, 0.4], "test_micro_f1": [0.7, 0.8]}
+    result = protocol.ProtocolResult(pd.DataFrame(scored), tmp_path, tasks.find("classification"))
+    assert (result.measure, result.mean) == ("test_micro_f1", pytest.approx(0.75))
+    assert "dev 0.5000   test 0.7000   1 s" in str(result)
+    assert "test micro_f1 0.7500 ± 0.0707 (standard deviation), 2 runs" in str(result)
+    one = protocol.ProtocolResult(pd.DataFrame(shared), tmp_path, tasks.find("classification"))
+    assert one.measure == "dev_accuracy"
+    assert "dev accuracy 0.1500" in str(one)

@@ -18,6 +18,7 @@ TASK = Task(
     name="classification",
     title="classifiers",
     measure="accuracy",
+    set_measure="micro_f1",
     higher_is_better=True,
     digits=4,
     percent=True,

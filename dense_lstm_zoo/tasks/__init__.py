@@ -60,6 +60,7 @@ class Task:
         name: As in ``list_models(task=...)``.
         title: Its name in prose.
         measure: The score by which epochs, runs and trials are compared.
+        set_measure: The score by which runs are compared in its place where texts may have several labels, if any has.
         higher_is_better: Whether a higher score is better.
         digits: Decimals of the score in reports.
         percent: Whether papers give it in percent.
@@ -108,6 +109,7 @@ class Task:
     takes_tokens: bool = False
     predicts_words: bool = False
     reads_characters: bool = False
+    set_measure: str = ""
     efforts: Mapping[str, Effort] = field(default_factory=dict)
     schedule: Callable[[int], Mapping[str, int]] | None = None
 
@@ -129,6 +131,15 @@ class Task:
         """Return the dev score in an epoch's row that chooses the best epoch, and whether higher is better."""
         score = training.get("monitor", self.measure)
         return f"val_{score}", self.higher_is_better if score == self.measure else not score.endswith("loss")
+
+    def measure_of(self, metrics: Collection[str], split: str) -> str:
+        """Return the name of the score by which runs are compared.
+
+        Args:
+            metrics: The names of the metrics that runs have, with the part of the corpus before each.
+            split: The part of the corpus.
+        """
+        return self.set_measure if f"{split}_{self.set_measure}" in metrics else self.measure
 
     @property
     def recipes(self) -> Sequence[Recipe]:

@@ -120,7 +120,8 @@ def self_train(
             "labelled_by_models": len(current.train) - len(corpus.train),
         }
         for part in ("dev", "test"):
-            if (column := f"{part}_{task.measure}") in run.runs:
+            measure = task.measure_of(run.runs, "dev")
+            if (column := f"{part}_{measure}") in run.runs:
                 row[part] = float(run.runs[column].mean())
         rows.append(row)
         gains = not folders or (row["dev"] > rows[best]["dev"]) == task.higher_is_better
@@ -137,7 +138,7 @@ def self_train(
             break
     import pandas as pd
 
-    result = SelfTrainResult(pd.DataFrame(rows), best, folders, task.measure)
+    result = SelfTrainResult(pd.DataFrame(rows), best, folders, measure)
     if progress:
         notes.show(result)
     return result

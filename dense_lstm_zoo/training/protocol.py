@@ -54,8 +54,15 @@ class ProtocolResult:
 
     @property
     def measure(self) -> str:
-        """``test_accuracy`` or ``test_perplexity``, or that of dev, or of a cross-validation, without a test set."""
-        return next(name for split in _SPLITS if (name := f"{split}_{self.task.measure}") in self.runs)
+        """``test_accuracy`` or ``test_perplexity``, or of texts with several labels ``test_micro_f1``.
+
+        Without a test set, it is that of dev, or of a cross-validation.
+        """
+        return f"{self._split}_{self.task.measure_of(self.runs, self._split)}"
+
+    @property
+    def _split(self) -> str:
+        return next(split for split in _SPLITS if f"{split}_{self.task.measure}" in self.runs)
 
     @property
     def mean(self) -> float:
@@ -68,7 +75,7 @@ class ProtocolResult:
         return float(self.runs[self.measure].std()) if len(self.runs) > 1 else None
 
     def __str__(self) -> str:
-        split, _, score = self.measure.rpartition("_")
+        split, score = self._split, self.measure.removeprefix(f"{self._split}_")
         digits = self.task.digits
         lines = [
             f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   "
