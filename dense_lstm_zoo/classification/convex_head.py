@@ -143,8 +143,8 @@ class _Targets:
             labels = np.broadcast_to(has_label, shares.shape).astype(np.int8)
             weights = np.tile(self.weights, (2, 1)) * np.where(shares > _LEAST_SHARE, shares, 0.0)
             return np.tile(np.arange(len(self.shares)), 2), labels, weights
-        rows, labels = np.nonzero(self.shares > _LEAST_SHARE)
-        return rows, labels, self.weights[rows] * self.shares[rows, labels]
+        rows, places = np.nonzero(self.shares > _LEAST_SHARE)
+        return rows, places, self.weights[rows] * self.shares[rows, places]
 
 
 def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> ConvexHead:
