@@ -5,7 +5,8 @@ sentences of IMDB's unlabelled reviews (``--raw``), or with ``--rest`` the train
 labels. ``zoo.self_train`` holds a tenth of the labelled texts out as dev and stops where a round does not gain there.
 Its first round is the training on the labels alone, and the round that is best on dev is the one that counts, which may
 be the first. Both are means over the models of a round. The recipe has all of the labels and no dev texts. Nothing is
-chosen on test. Rows go to results/self_training.csv. From the repository's root:
+chosen on test. Rows go to results/self_training.csv, and a repeated command leaves out the draws that are there. From
+the repository's root:
 
     python -m benchmarks.self_training sst2 trec --labels 150 500 --raw 20000
 """
@@ -99,11 +100,16 @@ def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, A
         for draw in range(1, options.draws + 1):
             own, rest = parts(corpus, size, draw)
             others = [*raw, *(rest if options.rest else [])]
+            about = {
+                **{"dataset": corpus.name, "model": options.model, "settings": " ".join(options.set)},
+                **{"labels": size, "raw": len(others), "rounds": options.rounds, "models": options.models},
+                **{"threshold": options.threshold, "draw": draw},
+            }
+            if result_files.has_row(RESULTS, {**about, "way": RECIPE}, KEY):  # the last one of a draw
+                continue
             for figures in accuracies(options, own, others, draw):
                 yield {
-                    **{"dataset": corpus.name, "model": options.model, "settings": " ".join(options.set)},
-                    **{"labels": size, "raw": len(others), "rounds": options.rounds, "models": options.models},
-                    **{"threshold": options.threshold, "draw": draw},
+                    **about,
                     **figures,
                     "versions": protocols.read_versions({"versions": machine.versions()}),
                     **{"processor": machine.processor(), "cores": machine.cores(), "command": command},

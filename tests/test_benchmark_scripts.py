@@ -144,6 +144,8 @@ def test_self_training_is_beside_the_labels_alone_and_the_recipe(tmp_path, monke
         ("few_labels", 10, 70.0, ""),
     ]
     assert len(rows) == 12
+    self_training.main(words.split())
+    assert len(calls) == 4  # nothing is measured again
     assert rows[0]["command"] == (
         "python -m benchmarks.self_training demo --rest --labels 10 20 --rounds 2 --models 1 --threshold 0.8 "
         "--epochs 1 --draws 2 --model bilstm --vectors zoo_600d --set units=3"
