@@ -17,6 +17,23 @@ from tests import layer_harness as harness
 ROOT = Path(__file__).parents[1]
 
 cases = pytest.mark.parametrize("case", harness.CASES, ids=lambda case: case.name)
+# What holds of a wiring with one cell holds with another, and every case is tested so by make test-slow.
+_LIKE_OTHERS = {
+    *("lstm_last", "bilstm", "dense_bilstm_no_dense_layer", "dense_lstm", "dense_simple_rnn_states"),
+    *("stacked_gru_states", "skip_gru_states", "residual_gru_states"),
+    *("text_encoder_stacked_lstm_2", "text_encoder_skip_lstm_2", "text_encoder_dense_gru_2"),
+    *("text_encoder_stacked_lstm_1", "skip_bilstm_gates", "skip_bilstm_internals", "skip_bilstm_outputs"),
+    *("skip_bilstm_gated_sigmoid_gate_on_skip", "interaction_position_1", "interaction_position_3"),
+}
+different_cases = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.slow if case.name in _LIKE_OTHERS else []) for case in harness.CASES],
+    ids=lambda case: case.name,
+)
+
+
+def test_cases_that_are_like_others_are_cases():
+    assert {case.name for case in harness.CASES} >= _LIKE_OTHERS
 
 
 def test_every_public_layer_is_a_case_or_is_tested_in_a_file_of_its_own():
@@ -37,7 +54,7 @@ def test_values_equal_the_equations_in_numpy(case):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-@cases
+@different_cases
 def test_padding_never_changes_a_result(case):
     layer = harness.layer_of(case)
     x = harness.inputs()
@@ -51,7 +68,7 @@ def test_padding_never_changes_a_result(case):
         np.testing.assert_allclose(other, ours, atol=1e-5)
 
 
-@cases
+@different_cases
 def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
     layer = harness.layer_of(case)
     x = harness.inputs()
@@ -78,7 +95,7 @@ def test_the_output_shape_is_known_before_the_weights_are_there(case):
     assert [tuple(each) for each in before] == [tuple(output.shape) for output in outputs]
 
 
-@cases
+@different_cases
 def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
     layer = harness.layer_of(case)
     x = harness.inputs()
@@ -90,7 +107,7 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
             np.testing.assert_allclose(single[0], row, atol=1e-5)
 
 
-@cases
+@different_cases
 def test_a_mask_does_what_lengths_do(case):
     layer = harness.layer_of(case)
     mask = np.arange(harness.TIME) < harness.LENGTHS[:, None]
@@ -104,7 +121,7 @@ def test_a_mask_does_what_lengths_do(case):
             np.testing.assert_allclose(ours, other, atol=1e-6)
 
 
-@cases
+@different_cases
 def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
     exact = backends.BACKEND == "tensorflow"
     dtype, tolerance = ("float64", {"rtol": 1e-4, "atol": 1e-6}) if exact else ("float32", {"rtol": 0.02, "atol": 0.02})
