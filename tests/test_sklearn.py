@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -21,11 +22,14 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import packing
 from dense_lstm_zoo.interfaces import estimator
 from dense_lstm_zoo.sklearn import SequenceTagger, TextClassifier
+from tests.several_labels_harness import LABELS, examples
 
 # A logistic regression over the encoder's features: it learns in a second.
 TINY = {"units": 3, "embedding_dim": 4, "epochs": 1, "vectors": "none", "kernel": "native", "head": "convex"}
 TEXTS = ["a good fine film", "a bad dull film", "good film !", "dull , bad"] * 10
 STARS = [5, 1, 5, 1] * 10
+SEVERAL, NAMES = map(list, zip(*examples(80, 1), strict=True))
+MATRIX = np.array([[name in names for name in LABELS] for names in NAMES]).astype(int)
 TINY_TAGGER = {"units": 3, "embedding_dim": 4, "char_dim": 3, "epochs": 1, "vectors": "none", "kernel": "native"}
 TOKENS = [["Dogs", "bark", "."], ["Cats", "sleep"]] * 10
 TAGS = [["N", "V", "P"], ["N", "V"]] * 10
@@ -195,13 +199,103 @@ def test_what_is_no_text_is_refused(texts, message, classifier):
         (TEXTS, [1.0, np.nan] * 20, "missing label"),
         (TEXTS, [1.5, 2.5] * 20, "Unknown label type: continuous"),
         (TEXTS, np.array([1, "a"] * 20, object), "labels of one type; received int and str"),
-        (TEXTS, [[0, 1]] * 40, "y must hold one label for each text; received a list of labels"),
+        (
+            TEXTS,
+            [["a"], ["b", "c"]] * 20,
+            r"received lists of labels, such as \['b', 'c'\].* MultiLabelBinarizer\(\)\.",
+        ),
+        (TEXTS, pd.Series([["a", "b"], []] * 20), "received lists of labels, .* MultiLabelBinarizer"),
+        (TEXTS, [["a", "b"], ["b", "c"]] * 20, "received lists of labels, .* MultiLabelBinarizer"),
+        (TEXTS, [[], []] * 20, r"received lists of labels, such as \[\]"),
+        (TEXTS, [[0, 1], 1] * 20, r"received lists of labels, such as \[0, 1\]"),
+        (TEXTS, np.array([[0, 1], [1, 2]] * 20), "row 1, counted from 0, holds 2"),
+        (TEXTS, np.array([["0", "1"]] * 40), "row 0, counted from 0, holds '0'"),
+        (TEXTS, pd.DataFrame({"a": [1, None] * 20, "b": 1}), "row 1, counted from 0, holds None"),
+        (TEXTS, np.eye(2), r"inconsistent numbers of samples: \[40, 2\]"),
+        (TEXTS, pd.DataFrame([[0, 1]] * 40, columns=["a", "a"]), "label_names must differ"),
         (TEXTS[:4], STARS[:4], "leaves none for dev"),
     ],
 )
 def test_labels_that_cannot_be_learnt_are_refused(texts, labels, message):
     with pytest.raises(ValueError, match=message):
         TextClassifier(**TINY).fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.array, list, sparse.csr_array, lambda y: y.tolist(), lambda y: y.astype(bool), lambda y: y.astype(float)],
+    ids=["array", "list of arrays", "sparse", "lists", "booleans", "floats"],
+)
+def test_a_matrix_of_zeros_and_ones_makes_labels_of_it(form, trainings):
+    model = TextClassifier("lstm").fit(SEVERAL, form(MATRIX))
+    ((_, corpus, _),) = trainings
+    assert corpus.label_names == ("0", "1", "2")
+    np.testing.assert_array_equal(corpus.train.targets(3), MATRIX)
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_the_columns_of_a_table_are_the_labels(trainings):
+    columns = pd.DataFrame(MATRIX, columns=["food", "price", "staff"])
+    for table in (columns, columns.astype("Int64"), columns.astype(bool)):
+        model = TextClassifier("lstm").fit(SEVERAL, table)
+        corpus = trainings.pop()[1]
+        assert corpus.label_names == ("food", "price", "staff")
+        np.testing.assert_array_equal(corpus.train.targets(3), MATRIX)
+        assert model.classes_.tolist() == list(columns)
+
+
+@pytest.fixture(scope="module")
+def several():
+    """A model of several labels, whose thresholds differ."""
+    model = TextClassifier("bilstm", **TINY).fit(SEVERAL, pd.DataFrame(MATRIX, columns=["food", "price", "staff"]))
+    shares = model.predict_proba(SEVERAL)
+    middle = np.quantile(shares, [0.3, 0.5, 0.7]) + 1e-4
+    model.bundle_.config["thresholds"] = dict(zip(model.bundle_.labels, middle.tolist(), strict=True))
+    return model
+
+
+def test_a_text_has_the_labels_that_reach_their_thresholds(several):
+    shares, chosen = several.predict_proba(SEVERAL), several.predict(SEVERAL)
+    np.testing.assert_array_equal(shares, several.bundle_.probabilities(SEVERAL))
+    np.testing.assert_array_equal(chosen, shares >= list(several.bundle_.config["thresholds"].values()))
+    names = [each.labels for each in several.bundle_.predict(SEVERAL)]
+    assert [set(several.classes_[row > 0].tolist()) for row in chosen] == list(map(set, names))
+    assert chosen.dtype == np.int64
+    assert 0 < chosen.mean() < 1
+    assert several.predict([]).shape == several.predict_proba([]).shape == (0, 3)
+    matched = (chosen == MATRIX).all(axis=1)
+    assert several.score(SEVERAL, MATRIX) == accuracy_score(MATRIX, chosen) == matched.mean() < 1
+    weights = np.arange(len(MATRIX))
+    assert several.score(SEVERAL, MATRIX, weights) == pytest.approx(np.average(matched, weights=weights))
+
+
+def test_a_table_to_score_is_read_by_the_names_of_its_columns(several):
+    table = pd.DataFrame(MATRIX, columns=several.classes_)
+    assert several.score(SEVERAL, table[["staff", "food", "price"]]) == several.score(SEVERAL, MATRIX)
+    for y, message in (
+        (table.rename(columns={"food": "meal"}), "columns of y must be the labels, food, price, staff; they are meal"),
+        (table[["food", "staff"]], "columns of y must be the labels"),
+        (MATRIX[:, :2], r"matrix of 0 and 1 \(texts, 3\); received shape \(80, 2\)"),
+        ([1] * 80, r"\(texts, 3\); received one label for each text"),
+        ([["food"], ["food", "staff"]] * 40, "MultiLabelBinarizer"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            several.score(SEVERAL, y)
+
+
+def test_several_labels_are_searched_piped_and_copied(several, monkeypatch):
+    monkeypatch.setattr(estimator, "train", lambda *_, **__: several.bundle_)
+    pipeline = make_pipeline(FunctionTransformer(lower), TextClassifier("lstm"))
+    score = several.score(SEVERAL[:40], MATRIX[:40]), several.score(SEVERAL[40:], MATRIX[40:])
+    assert tuple(cross_val_score(pipeline, SEVERAL, MATRIX, cv=2)) == score
+    names = {"f1": "f1_micro", "ranking": "average_precision"}
+    search = GridSearchCV(pipeline, {"textclassifier__units": [2, 3]}, cv=2, scoring=names, refit="f1")
+    assert search.fit(SEVERAL, MATRIX).predict(SEVERAL).tolist() == several.predict(SEVERAL).tolist()
+    assert (search.cv_results_["mean_test_ranking"] > 0).all()
+    model = pickle.loads(pickle.dumps(several))
+    assert model.classes_.tolist() == ["food", "price", "staff"]
+    np.testing.assert_array_equal(model.predict(SEVERAL), several.predict(SEVERAL))
+    assert not hasattr(clone(several), "classes_")
 
 
 def test_a_label_outside_the_classes_is_refused_by_score(classifier):

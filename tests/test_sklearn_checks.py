@@ -3,6 +3,7 @@
 import warnings
 from functools import partial
 
+import numpy as np
 import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils import estimator_checks
@@ -54,7 +55,7 @@ class OnNumbers(TextClassifier):
     """The classifier on tables of numbers: each row becomes a text, a word per number."""
 
     def fit(self, X, y):
-        X, y = validate_data(self, X, y)
+        X, y = validate_data(self, X, y, multi_output=np.asarray(y).ndim == 2)
         return super().fit(texts(X), y)
 
     def predict(self, X):

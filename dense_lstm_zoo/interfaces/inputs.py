@@ -12,6 +12,7 @@ from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _CHUNK = 4096
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def texts_of(x: Any) -> list[str]:
@@ -25,20 +26,99 @@ def texts_of(x: Any) -> list[str]:
     return [text for chunk in checks.text_chunks(x, _CHUNK) for text in chunk]
 
 
-def labels_of(y: Any) -> np.ndarray:
+def targets_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, and what each text has of them: their places (texts,), or 0 and 1 (texts, classes).
+
+    A matrix of two or more columns, or a table of them, says that texts have several labels. Its classes are the
+    names of a table's columns, else their places.
+
+    Raises:
+        ValueError: Labels that cannot be learnt.
+    """
+    if y is None:
+        raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
+    if is_matrix(y):
+        columns, matrix = indicators(y)
+        return np.arange(matrix.shape[1]) if columns is None else np.array(columns), matrix
+    classes, places = np.unique(_labels_of(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"fit needs at least two classes; y holds one class, {classes.tolist()[0]!r:.80}.")
+    return classes, places
+
+
+def is_matrix(y: Any) -> bool:
+    """Return whether labels are a matrix of two or more columns, or a table of them.
+
+    Rows may be lists of one length, as scikit-learn has it.
+
+    Raises:
+        ValueError: A list of labels for each text.
+    """
+    if is_frame(y):
+        return len(column_names(y)) > 1
+    if len(shape := getattr(y, "shape", ())) == 2:
+        return bool(shape[1] > 1)
+    rows = y.tolist() if hasattr(y, "tolist") else y
+    lists = [row for row in rows if isinstance(row, _LISTS)] if isinstance(rows, Sequence) else []
+    if all(len(row) == 1 for row in lists):
+        return False
+    is_table = len(lists) == len(rows) and len(set(map(len, lists))) == 1
+    if not is_table or any(cell not in (0, 1) for row in lists for cell in row) or not len(lists[0]):
+        raise ValueError(
+            "y must hold one label for each text, or where texts have several a matrix of 0 and 1 (texts, labels); "
+            f"received lists of labels, such as {next(row for row in lists if len(row) != 1)!r:.80}. scikit-learn's "
+            "MultiLabelBinarizer().fit_transform(y) makes such a matrix of them."
+        )
+    return True
+
+
+def indicators(y: Any, label_names: Sequence[str] | None = None) -> tuple[list[Any] | None, np.ndarray]:
+    """Return the names of the columns of labels, None without a table, and 0 and 1, int8 (texts, labels).
+
+    Args:
+        y: A matrix of 0 and 1, dense or sparse, or a table of such columns.
+        label_names: The labels of a model. The columns of a table are put into their order. None takes any.
+
+    Raises:
+        ValueError: Other values than 0 and 1, or columns that are not the labels.
+    """
+    wide = "labels" if label_names is None else len(label_names)
+    if not is_matrix(y):
+        raise ValueError(f"y must be a matrix of 0 and 1 (texts, {wide}); received one label for each text.")
+    columns, values = None, y.toarray() if hasattr(y, "toarray") else y  # sparse
+    if is_frame(y):
+        frame = check_frame("y", y)
+        columns = list(frame.columns)
+        if label_names is not None and (names := list(map(str, columns))) != list(label_names):
+            if sorted(names) != sorted(label_names):
+                raise ValueError(
+                    f"The columns of y must be the labels, {', '.join(label_names):.200}; they are "
+                    f"{', '.join(names):.200}."
+                )
+            frame = frame.iloc[:, [names.index(name) for name in label_names]]
+            columns = list(frame.columns)
+        values = frame.to_numpy(object, na_value=None)
+    matrix = np.asarray(values)
+    if label_names is not None and matrix.shape[1] != len(label_names):
+        raise ValueError(f"y must be a matrix of 0 and 1 (texts, {wide}); received shape {matrix.shape}.")
+    matrix = matrix if matrix.dtype.kind in "biuf" else matrix.astype(object)  # which compares with all
+    is_one = matrix == 1
+    wrong = np.argwhere(~(is_one | (matrix == 0)))
+    if len(wrong):
+        row, place = wrong[0].tolist()
+        value = matrix[row].tolist()[place]
+        raise ValueError(
+            f"y must be a matrix of 0 and 1 (texts, {wide}); row {row}, counted from 0, holds {value!r:.80}."
+        )
+    return columns, is_one.astype(np.int8)
+
+
+def _labels_of(y: Any) -> np.ndarray:
     """Return labels as an array (texts,), else raise ``ValueError``."""
     import pandas as pd
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
-    if y is None:
-        raise ValueError("fit requires y to be passed, a label for each text, but the target y is None.")
-    lists = [x for x in y if isinstance(x, list | tuple | set)] if isinstance(y, Sequence | np.ndarray) else []
-    if any(len(x) != 1 for x in lists):
-        raise ValueError(
-            f"y must hold one label for each text; received a list of labels, {lists[0]!r:.80}. train takes several "
-            "labels per text."
-        )
     # scikit-learn makes floats of pandas' integers that may be missing.
     labels: np.ndarray = column_or_1d(y.to_numpy() if isinstance(y, pd.Series) else y, warn=True)
     missing = np.flatnonzero(pd.isna(labels))

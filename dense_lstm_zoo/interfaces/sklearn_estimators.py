@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
-from dense_lstm_zoo.interfaces.inputs import labels_of, tagged_split, texts_of, token_lists
+from dense_lstm_zoo.interfaces.inputs import indicators, tagged_split, targets_of, texts_of, token_lists
 from dense_lstm_zoo.tagging.corpus import TaggingCorpus
 
 _PUBLIC = "dense_lstm_zoo.sklearn"  # where pickles look for the classes
@@ -35,7 +35,8 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             ``units``. ``get_params`` returns those that were given. The baseline is left out unless ``baseline=True``.
 
     Attributes:
-        classes_: The labels of the training, sorted, with their own type.
+        classes_: The labels of the training, sorted, with their own type. Where texts have several labels, the columns
+            of ``y`` by their names or places.
         bundle_: The trained model.
 
     Raises:
@@ -68,7 +69,8 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
 
         Args:
             X: Texts: a list or an array of strings, a column, or a table of one column.
-            y: A label for each, of any type that sorts: strings, integers, booleans.
+            y: A label for each, of any type that sorts: strings, integers, booleans. Where texts have several labels,
+                or none, a matrix of 0 and 1 (texts, labels), dense or sparse, or a table of such columns.
 
         Returns:
             The estimator itself.
@@ -81,17 +83,18 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         texts = texts_of(X)
         if not texts:
             raise ValueError("X holds no texts; fit needs at least some of each class.")
-        labels = labels_of(y)
-        check_consistent_length(texts, labels)
-        classes, places = np.unique(labels, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"fit needs at least two classes; y holds one class, {classes.tolist()[0]!r:.80}.")
-        corpus = Corpus(_NAME, tuple(map(str, classes)), Split(texts, places.tolist()), None, None)
+        classes, targets = targets_of(y)
+        check_consistent_length(texts, targets)
+        places = targets if targets.ndim == 1 else map(np.flatnonzero, targets)
+        labels = [place.tolist() for place in places]
+        corpus = Corpus(_NAME, tuple(map(str, classes)), Split(texts, labels), None, None)
         self.bundle_, self.classes_ = self._train(corpus), classes
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the likeliest label of each text, from ``classes_``.
+
+        Where texts have several labels, 0 and 1 (texts, classes) are returned: 1 from a label's threshold on.
 
         Args:
             X: Texts as for ``fit``. Empty texts, unknown words and an empty list are allowed.
@@ -101,7 +104,8 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             TypeError: As for ``fit``.
         """
         bundle = self._trained()
-        labels: np.ndarray = self.classes_[bundle.predict_indices(texts_of(X))]
+        places: np.ndarray = bundle.predict_indices(texts_of(X))
+        labels: np.ndarray = places.astype(int) if bundle.is_several else self.classes_[places]
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -110,7 +114,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         return probabilities
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy.
+        """Return the accuracy, or where texts have several labels the share of texts with exactly the right ones.
 
         Args:
             X: Texts as for ``fit``.
@@ -121,8 +125,10 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
             NotFittedError: ``fit`` has not been called.
             TypeError: As for ``fit``.
             ValueError: A label that is not among ``classes_``. ``scoring="accuracy"`` counts such a text as wrong.
+                Or a matrix where texts have one label, or the reverse.
         """
-        self._trained()
+        if self._trained().is_several:
+            return float(super().score(texts_of(X), indicators(y, self.bundle_.labels)[1], sample_weight))
         labels, accepted = column_or_1d(y), self.classes_.tolist()
         set_of_labels = set(accepted)
         for label in labels.tolist():
@@ -130,6 +136,11 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
                 names = ", ".join(map(repr, accepted[:8])) + (", ..." if len(accepted) > 8 else "")
                 raise ValueError(f"y holds the label {label!r:.80}, which is not among classes_: {names}.")
         return float(super().score(texts_of(X), labels, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 class SequenceTagger(ZooEstimator):
