@@ -110,7 +110,7 @@ def test_a_backward_model_reads_from_the_end_and_a_sampled_softmax_knows_its_wor
 BAD_DATA = {
     "labels": ((LINES, [1] * 90), {}, "takes neither y nor sample_weight"),
     "weights": ((LINES,), {"sample_weight": [1.0] * 90}, "takes neither y nor sample_weight"),
-    "class weights": ((LINES,), {"class_weight": {0: 1.0}}, "class_weight is for classifiers"),
+    "class weights": ((LINES,), {"class_weight": {0: 1.0}}, "class_weight is for classifiers and taggers"),
     "a short text": ((["a"],), {}, "20 streams of 7 steps need at least 160 tokens; received 2"),
     "no text": (([],), {}, "no line with text in it"),
     "one string": (("to be",), {}, "received one string"),

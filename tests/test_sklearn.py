@@ -31,6 +31,7 @@ STARS = [5, 1, 5, 1] * 10
 SEVERAL, NAMES = map(list, zip(*examples(80, 1), strict=True))
 MATRIX = np.array([[name in names for name in LABELS] for names in NAMES]).astype(int)
 TINY_TAGGER = {"units": 3, "embedding_dim": 4, "char_dim": 3, "epochs": 1, "vectors": "none", "kernel": "native"}
+CRF = {"class_weights": "balanced", "crf": True}
 TOKENS = [["Dogs", "bark", "."], ["Cats", "sleep"]] * 10
 TAGS = [["N", "V", "P"], ["N", "V"]] * 10
 
@@ -420,6 +421,17 @@ def test_a_tagger_answers_as_its_bundle(tagger):
     assert tagger.predict([]) == []
     assert tagger.predict(np.array([["Dogs", "bark"]])) == tagger.predict([("Dogs", "bark")])
     assert tagger.bundle_.history.shape[0] == 1
+
+
+def test_a_tagger_takes_weights_of_tags(tagger, monkeypatch):
+    calls = []
+    monkeypatch.setattr(estimator, "train", lambda *_, **options: calls.append(options) or tagger.bundle_)
+    SequenceTagger(class_weights="balanced").set_params(class_weights={"N": 2.0}).fit(TOKENS, TAGS)
+    assert [options["class_weights"] for options in calls] == [{"N": 2.0}]
+    monkeypatch.undo()
+    for options, message in (({"class_weights": {"M": 2}}, "Unknown tag in class_weights: 'M'"), (CRF, "crf=True has")):
+        with pytest.raises(ValueError, match=message):
+            SequenceTagger(**TINY_TAGGER, **options).fit(TOKENS, TAGS)
 
 
 def test_a_tagger_holds_out_sentences(monkeypatch, tagger):

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from sklearn.utils.class_weight import compute_class_weight
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
@@ -104,6 +105,31 @@ def test_all_forms_of_tags_have_the_same_scores(trained):
         assert trained.evaluate(*data, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
 
 
+def test_classes_weigh_their_tokens_as_in_train():
+    losses, weights = [], {"VERB": 3.0, 0: 0.5}
+    rows = (np.arange(60) / 20).astype("float32")
+    for shares, tags in zip(untrained().predict(TOKENS), INDICES, strict=True):
+        own = -np.log(shares[np.arange(len(tags)), tags])
+        losses.append((own * np.array([0.5, 1, 1, 3])[tags]).mean())
+    options = {"class_weight": weights, "sample_weight": rows, "batch_size": 60, "verbose": 0}
+    history = new_model().fit(TOKENS, NAMES, **options).history
+    assert history["loss"] == pytest.approx([(losses * rows).mean()], rel=1e-5)
+    data = untrained()._read(TOKENS, NAMES)
+    (_, tags, of_tokens), *_ = untrained()._weighted(data.evaluation(60), "balanced", data)[0]
+    flat = np.concatenate(INDICES)
+    balanced = compute_class_weight("balanced", classes=np.arange(4), y=flat)
+    np.testing.assert_allclose(of_tokens[tags >= 0], balanced[tags[tags >= 0]], rtol=1e-6)
+    batches = untrained()._mapped(in_batches(RAW, NAMES, rows))
+    (_, tags, of_tokens), *_ = untrained()._weighted(batches, weights, None)[0]
+    expected = np.array([0.5, 1, 1, 3])[tags] * rows[:16, None]
+    np.testing.assert_allclose(of_tokens[tags >= 0], expected[tags >= 0], rtol=1e-6)
+
+
+def test_a_crf_has_no_loss_of_each_tag_to_weigh():
+    with pytest.raises(ValueError, match="class_weight weighs the loss of each tag, and crf=True has none"):
+        new_model(crf=True).fit(TOKENS, NAMES, class_weight={"NOUN": 2.0})
+
+
 def test_the_last_sentences_are_held_out():
     model = new_model()
     history = model.fit(TOKENS, NAMES, validation_split=0.25, verbose=0).history
@@ -151,7 +177,9 @@ BAD_DATA = {
     "no sentences": (([], []), {}, "x holds no sentences"),
     "one string": (("Dogs bark", NAMES), {}, "received one string"),
     "a float": (([["a"]], [[1.0]]), {}, "Tags must be names or integers; received 1.0"),
-    "class weights": ((TOKENS, NAMES), {"class_weight": {"NOUN": 2.0}}, "class_weight is for classifiers"),
+    "a class": ((TOKENS, NAMES), {"class_weight": {"NOUM": 2.0}}, "Unknown tag in class_weight: 'NOUM'. Did you mean"),
+    "a weight": ((TOKENS, NAMES), {"class_weight": {1: -2.0}}, "class_weight[1] must be"),
+    "no counts": ((in_batches(TOKENS, NAMES),), {"class_weight": "balanced"}, "counts the tags of raw text in memory"),
     "a dataset": ((in_batches(TOKENS, [["x"] * len(row) for row in TOKENS]),), {}, "Unknown label x. Accepted: NOUN"),
     "a dataset's rows": ((in_batches(TOKENS, [["NOUN"]] * 60),), {}, "another number of tags than of tokens"),
 }

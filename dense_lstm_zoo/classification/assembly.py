@@ -180,13 +180,20 @@ def classifier(
         dtype="float32",
         name="logits",
     )(pooled)
-    loss: keras.losses.Loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    metric: keras.metrics.Metric = keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    loss, metric = loss_and_metric(labels)
+    return compile_model(ClassifierNetwork(inputs, logits), keras.optimizers.Adam(learning_rate), loss, metric)
+
+
+def loss_and_metric(labels: str) -> tuple[keras.losses.Loss, keras.metrics.Metric]:
+    """Return the loss and the accuracy on logits, where a text has ``one`` label or ``several``."""
+    import keras
+
     if labels == "several":
         from dense_lstm_zoo.models import label_sets
 
-        loss, metric = label_sets.LabelSetCrossentropy(), label_sets.ExactMatch()
-    return compile_model(ClassifierNetwork(inputs, logits), keras.optimizers.Adam(learning_rate), loss, metric)
+        return label_sets.LabelSetCrossentropy(), label_sets.ExactMatch()
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return loss, keras.metrics.SparseCategoricalAccuracy(name="accuracy")
 
 
 def register_classifier(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -17,21 +17,34 @@ from dense_lstm_zoo.training.class_weights import weights_of
 
 
 def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> dict[int, float] | None:
-    """Return the weight of each label's index, or None if every text counts the same.
+    """Return the weight of each label's index, or None if every text of a corpus counts the same.
+
+    See ``weights_of_targets``.
+    """
+    names = corpus.label_names
+    return None if option is None else weights_of_targets(option, names, corpus.train.targets(len(names)))
+
+
+def weights_of_targets(
+    option: str | Mapping[Any, float], names: Sequence[str], targets: np.ndarray
+) -> dict[int, float]:
+    """Return the weight of each label's index.
 
     "balanced" is texts / (labels * texts of the label), counted in the training texts before a dev set is held out, as
     in scikit-learn. A label without texts has weight 1. Where texts may have several labels, the weight is that of a
     label's texts against all others, "balanced" the number of others by that of its own.
 
+    Args:
+        option: "balanced", or weights by name.
+        names: The labels, in the order of their indices.
+        targets: What ``Split.targets`` returns of the training texts.
+
     Raises:
-        ValueError: A label that the corpus does not have, with near matches.
+        ValueError: A name that is not a label, with near matches.
     """
-    if option is None:
-        return None
-    names = corpus.label_names
-    texts = counts(corpus.train.targets(len(names)), len(names))
-    if corpus.is_several and option == "balanced":
-        others = len(corpus.train) - texts
+    texts = counts(targets, len(names))
+    if targets.ndim == 2 and option == "balanced":
+        others = len(targets) - texts
         return {i: float(others[i] / texts[i]) if texts[i] and others[i] else 1.0 for i in range(len(names))}
     return weights_of(option, names, texts.tolist(), "label")
 

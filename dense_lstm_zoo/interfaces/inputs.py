@@ -56,7 +56,8 @@ def is_matrix(y: Any) -> bool:
     """
     if is_frame(y):
         return len(column_names(y)) > 1
-    if len(shape := getattr(y, "shape", ())) == 2:
+    shape: Any = getattr(y, "shape", ())
+    if len(shape) == 2:
         return bool(shape[1] > 1)
     rows = y.tolist() if hasattr(y, "tolist") else y
     lists = [row for row in rows if isinstance(row, _LISTS)] if isinstance(rows, Sequence) else []

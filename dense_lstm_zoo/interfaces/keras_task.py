@@ -28,8 +28,8 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
 
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
-_AUTO = "auto"
-_PROBABILITIES = "(Sparse)?CategoricalCrossentropy|sparse_categorical_crossentropy|categorical_crossentropy"
+AUTO = "auto"
+_PROBABILITIES = "(sparse_?)?(categorical|binary)_?crossentropy"  # losses on probabilities, in lower case
 
 
 class TextTask(_MixedIn):
@@ -67,10 +67,10 @@ class TextTask(_MixedIn):
 
     def compile(
         self,
-        optimizer: Any = _AUTO,
-        loss: Any = _AUTO,
+        optimizer: Any = AUTO,
+        loss: Any = AUTO,
         *,
-        metrics: Any = _AUTO,
+        metrics: Any = AUTO,
         jit_compile: Any = False,
         **options: Any,
     ) -> None:
@@ -89,7 +89,7 @@ class TextTask(_MixedIn):
         defaults = self._untracked.defaults
         settings = {"optimizer": optimizer, "loss": loss, "metrics": metrics}
         for name, value in settings.items():
-            if isinstance(value, str) and value == _AUTO:
+            if isinstance(value, str) and value == AUTO:
                 if name not in defaults:
                     raise ValueError(f"compile needs {name}=...: the model was loaded with compile=False.")
                 settings[name] = keras.saving.deserialize_keras_object(defaults[name])
@@ -166,7 +166,8 @@ class TextTask(_MixedIn):
             validation_split: The share of the texts, the last ones, to validate on.
             validation_data: Raw text with what belongs to it, (x, y) or (x, y, weights), or a dataset.
             shuffle: Whether each epoch has another order. Otherwise texts are sorted by length.
-            class_weight: How much each class counts, by name or index.
+            class_weight: How much each class counts, by name or index, or ``"balanced"`` for texts in memory, which
+                makes classes count the same.
             sample_weight: How much each text counts.
             initial_epoch: As in Keras.
             **options: More arguments of ``keras.Model.fit``.
@@ -176,8 +177,8 @@ class TextTask(_MixedIn):
             ValueError: No texts, or data that do not fit them or the model.
         """
         options = {**options, "epochs": epochs, "verbose": verbose, "callbacks": callbacks}
-        options |= {"initial_epoch": initial_epoch, "class_weight": self._class_weight(class_weight)}
-        held_out = None
+        options |= {"initial_epoch": initial_epoch}
+        data, held_out = None, None
         if self._texts_are_in(x) and not self._is_streamed(x):
             data = self._read(x, y, sample_weight)
             if validation_split and validation_data is None:
@@ -193,6 +194,7 @@ class TextTask(_MixedIn):
             validation_data = held_out.evaluation(options.pop("validation_batch_size", None))
         else:
             validation_data = self._validation(validation_data, options)
+        x, options["class_weight"] = self._weighted(x, class_weight, data)
         self._note_training()
         with clear_errors():
             return super().fit(x, shuffle=shuffle, validation_data=validation_data, **options)
@@ -256,8 +258,15 @@ class TextTask(_MixedIn):
         """Return raw text in memory as examples, or raise an error that names what is wrong."""
         raise NotImplementedError
 
-    def _class_weight(self, weights: Any) -> Any:
-        return weights
+    def _weighted(self, x: Any, weights: Any, data: Any) -> tuple[Any, Any]:
+        """Return batches in which classes have weights, or the same batches and weights that Keras applies.
+
+        Args:
+            x: What ``fit`` trains on.
+            weights: ``class_weight`` of ``fit``.
+            data: What ``_read`` returned of texts in memory, else None.
+        """
+        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
         """Return what rebuilds the model: its name and arguments, its words and labels."""
@@ -307,11 +316,16 @@ class TextTask(_MixedIn):
     def _from_bundle(cls, bundle: Any, network: keras.Model, origin: Origin, *, compile: bool) -> Self:
         """Return a task around a network with the words of a bundle, compiled as the bundle's model is."""
         preprocessor = cls._preprocessor_of(bundle.vocabulary, origin)
-        task = cls._around(network, origin, preprocessor, defaults_of(bundle.model))
+        task = cls._around(network, origin, preprocessor, cls._defaults_of(bundle, origin))
         if compile:
             is_same = network is bundle.model and network.compiled
             task.compile(**({"optimizer": network.optimizer} if is_same else {}))  # with its moments
         return task
+
+    @classmethod
+    def _defaults_of(cls, bundle: Any, origin: Origin) -> dict[str, Any]:
+        """Return how a task of this origin is compiled by default, which is how the bundle's model is."""
+        return defaults_of(bundle.model)
 
     @classmethod
     def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
@@ -400,16 +414,18 @@ def defaults_of(model: keras.Model) -> dict[str, Any]:
 
 def serialized(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return optimiser, loss and metrics as configs, of which each ``compile`` makes its own."""
-    return {name: keras.saving.serialize_keras_object(settings[name]) for name in ("optimizer", "loss", "metrics")}
+    names = [name for name in ("optimizer", "loss", "metrics") if name in settings]
+    return {name: keras.saving.serialize_keras_object(settings[name]) for name in names}
 
 
 def _check_loss(loss: Any) -> None:
     name = loss if isinstance(loss, str) else type(loss).__name__
     from_logits = getattr(loss, "from_logits", None)
-    if re.fullmatch(_PROBABILITIES, name) and not from_logits:
+    if re.fullmatch(_PROBABILITIES, name.lower()) and not from_logits:
+        kind = "Binary" if name.lower().startswith("binary") else "SparseCategorical"
         raise ValueError(
             f"The model's outputs are logits; {name} takes probabilities. Use from_logits=True, such as "
-            "keras.losses.SparseCategoricalCrossentropy(from_logits=True), or leave the loss out."
+            f"keras.losses.{kind}Crossentropy(from_logits=True), or leave the loss out."
         )
 
 

@@ -20,6 +20,7 @@ class LabelledTask(TextTask):
 
     _preprocessor: ClassVar[Any]  # the class of its preprocessor
     _number: ClassVar[str]  # the argument of its models that is the number of labels
+    _of_head: ClassVar[tuple[str, ...]] = ()  # other arguments of its models that the last layer alone follows
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -47,7 +48,8 @@ class LabelledTask(TextTask):
             num_classes: The number of other labels, which are integers from 0.
             label_names: The names of other labels. With those of the preset, its last layer stays.
             compile: Whether to compile the model as ``zoo.build`` does.
-            **options: More arguments of ``zoo.from_preset``, such as ``sha256``.
+            **options: ``labels`` of a ``TextClassifier``, for a new last layer, and more arguments of
+                ``zoo.from_preset``, such as ``sha256``.
 
         Raises:
             ValueError: An unknown preset (with near matches), one for another task, fewer than two labels, or another
@@ -59,31 +61,47 @@ class LabelledTask(TextTask):
         names = None
         if label_names is not None or num_classes is not None:
             names = cls._names(label_names, num_classes)
+        head = {name: options.pop(name) for name in cls._of_head if name in options}
         bundle = from_preset(source, task=cls._task, **options)
-        return cls.from_bundle(bundle, names, compile=compile)
+        return cls.from_bundle(bundle, names, compile=compile, **head)
 
     @classmethod
-    def from_bundle(cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True) -> Self:
+    def from_bundle(
+        cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True, **head: Any
+    ) -> Self:
         """Return a bundle's model as a Keras model, which shares the weights. ``as_keras`` calls it.
 
         Args:
             bundle: A bundle of the same task.
             label_names: The names of other labels, for a new last layer. None keeps the bundle's.
             compile: Whether to compile the model as the bundle's is.
+            **head: ``labels`` of a ``TextClassifier``, for a new last layer.
 
         Raises:
             ValueError: A bundle that was loaded with ``compile=False``, unless ``compile`` is False too.
         """
         network, origin = bundle.model, origin_of(bundle)
-        if label_names is not None and list(label_names) != origin.labels:
-            network = cls._with_new_head(network, len(label_names))
-            arguments = {**origin.arguments, cls._number: len(label_names)}
-            origin = Origin(origin.model, arguments, list(label_names), trained_further(origin, head="new"))
+        names = origin.labels if label_names is None else list(label_names)
+        arguments = cls._with_head(origin.arguments, **head)
+        if names != origin.labels or arguments != origin.arguments:
+            network = cls._with_new_head(network, len(names))
+            arguments[cls._number] = len(names)
+            origin = Origin(origin.model, arguments, names, trained_further(origin, head="new"))
         return cls._from_bundle(bundle, network, origin, compile=compile)
 
     @classmethod
+    def _with_head(cls, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a model with those of another last layer."""
+        return dict(arguments)
+
+    @classmethod
+    def _label_settings(cls, origin: Origin) -> dict[str, Any]:
+        """Return the arguments of a preprocessor that say which labels there are."""
+        return {"label_names": origin.labels}
+
+    @classmethod
     def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
-        return cls._preprocessor.of(vocabulary, origin.labels)
+        return cls._preprocessor.of(vocabulary, **cls._label_settings(origin))
 
     @classmethod
     def _with_new_head(cls, network: keras.Model, number: int) -> keras.Model:
@@ -104,7 +122,7 @@ class LabelledTask(TextTask):
                 if arguments.get(name) != size:
                     value = claims.short(arguments.get(name))
                     raise ValueError(f"{name} is {value}; its words, characters and labels say {size}")
-            return cls._preprocessor(label_names=origin.labels, **settings)
+            return cls._preprocessor(**cls._label_settings(origin), **settings)
 
 
 def column_of(values: Any) -> Any:

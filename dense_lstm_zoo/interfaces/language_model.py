@@ -243,10 +243,10 @@ class LanguageModel(TextTask, assembly.LanguageModel):
             raise ValueError("A language model predicts the text itself: it takes neither y nor sample_weight.")
         return _Lines(self, _lines(x))
 
-    def _class_weight(self, weights: Any) -> Any:
+    def _weighted(self, x: Any, weights: Any, data: Any) -> tuple[Any, Any]:
         if weights is not None:
-            raise ValueError("class_weight is for classifiers of texts; a language model takes none.")
-        return None
+            raise ValueError("class_weight is for classifiers and taggers; a language model takes none.")
+        return x, None
 
     def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **options: Any) -> np.ndarray:
         """Return the log probability of each text, read by itself after a line end: float64 (texts,).

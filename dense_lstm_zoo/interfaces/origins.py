@@ -73,7 +73,7 @@ def checked_origin(cls: Any, config: dict[str, Any]) -> Origin:
             raise ValueError("'training' must name its 'dataset'")
         if origin.temperature is not None:
             checks.positive("temperature", origin.temperature)
-        claims.thresholds(origin.thresholds, origin.labels, "one")
+        claims.thresholds(origin.thresholds, origin.labels, origin.arguments.get("labels", "one"))
         if not isinstance(origin.sha256, str):
             raise ValueError("'sha256' must be a str")
     return origin

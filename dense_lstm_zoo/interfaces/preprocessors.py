@@ -16,6 +16,7 @@ from dense_lstm_zoo.data.token_ids import lookup_table
 from dense_lstm_zoo.interfaces.graph_errors import check
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo_runtime import claims
+from dense_lstm_zoo_runtime.decisions import SEVERAL
 
 _LONGEST = 1 << 24  # tokens of a text, more than memory can hold the states of
 _SHOWN = 20  # labels in an error
@@ -45,10 +46,9 @@ class Preprocessor(StringLayer):
         self._label_table = lookup_table(self.label_names)  # counts from 2, with 1 for others
 
     @classmethod
-    def of(cls, vocabulary: Any, label_names: Sequence[str]) -> Self:
-        """Return the preprocessor of a vocabulary and labels."""
-        settings = dataclasses.asdict(vocabulary)
-        return cls(label_names=label_names, **settings)
+    def of(cls, vocabulary: Any, label_names: Sequence[str], **settings: Any) -> Self:
+        """Return the preprocessor of a vocabulary and labels, with more of its own arguments."""
+        return cls(label_names=label_names, **dataclasses.asdict(vocabulary), **settings)
 
     def label_ids(self, labels: Any) -> tf.Tensor:
         """Return labels, names or integers, as int32 of their shape.
@@ -84,16 +84,19 @@ class TextPreprocessor(Preprocessor):
     Args:
         words: As in ``Vocabulary``.
         label_names: The labels, in the order of their integers.
+        labels: The labels of a text: ``one``, or ``several``, which may also be none.
         **settings: More arguments of ``Vocabulary``, and of ``keras.layers.Layer``.
 
     Call arguments:
         x: Texts (batch,).
-        y: Their labels (batch,), names or integers. None for texts without labels.
+        y: Their labels (batch,), names or integers. Of several, 0 and 1 (batch, labels), or a ragged tensor of names or
+            integers (batch, (labels)). None for texts without labels.
         sample_weight: How much each text counts (batch,).
 
     Returns:
         Ids, (ids, labels) or (ids, labels, weights). Ids are int32 (batch, time), padded with 0 to one of few lengths,
-        or a dictionary of ids of words and characters. Labels are int32 (batch,).
+        or a dictionary of ids of words and characters. Labels are int32 (batch,), or of several float32 (batch,
+        labels), 0 and 1.
 
     Example:
         >>> preprocessor = TextPreprocessor(["good", "film"], ["no", "yes"])
@@ -107,6 +110,7 @@ class TextPreprocessor(Preprocessor):
         words: Sequence[str],
         label_names: Sequence[str],
         *,
+        labels: str = "one",
         num_frozen_words: int = 0,
         oov: str = "unk",
         chars: str = "",
@@ -119,19 +123,51 @@ class TextPreprocessor(Preprocessor):
         super().__init__(words, label_names, text, **settings)
         self.vocabulary = Vocabulary(tuple(words), num_frozen_words, oov, chars, max_tokens, tokenizer)
         self.text_to_ids = self.vocabulary.text_to_ids()
+        self.labels = labels
 
     def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Skip Keras's call, which takes no labels."""
         padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(tf.convert_to_tensor(x, tf.string)))
         if y is None:
             return padded
-        labels = self.label_ids(y)
-        if labels.shape.rank is not None and labels.shape.rank > 1 and labels.shape[1:].num_elements() != 1:
-            raise ValueError(
-                f"A text has one label here, so that labels must be (batch,); received shape {tuple(labels.shape)}. "
-                "train takes several labels per text."
-            )
+        labels = self._label_sets(y) if self.labels == SEVERAL else self._one_label_each(y)
         return keras.utils.pack_x_y_sample_weight(padded, labels, sample_weight)
+
+    def _one_label_each(self, y: Any) -> tf.Tensor:
+        """Return the label of each text, int32 (batch,)."""
+        if isinstance(y, tf.RaggedTensor):
+            shape = tuple(y.shape)
+        else:
+            labels = self.label_ids(y)
+            if labels.shape.rank is None or labels.shape.rank < 2 or labels.shape[1:].num_elements() == 1:
+                return labels
+            shape = tuple(labels.shape)
+        raise ValueError(
+            f"A text has one label here, so that labels must be (batch,); received shape {shape}. "
+            'labels="several" makes a model of several labels per text.'
+        )
+
+    def _label_sets(self, y: Any) -> tf.Tensor:
+        """Return 0 and 1, float32 (batch, labels)."""
+        width = len(self.label_names)
+        if isinstance(y, tf.RaggedTensor):
+            places = tf.stack([tf.cast(y.value_rowids(), tf.int32), self.label_ids(y.flat_values)], axis=1)
+            counts = tf.scatter_nd(places, tf.ones(tf.shape(places)[:1]), [tf.cast(y.nrows(), tf.int32), width])
+            return tf.minimum(counts, 1.0)
+        labels = tf.convert_to_tensor(y)
+        if labels.dtype == tf.string or labels.shape.rank != 2 or labels.shape[1] not in (width, None):
+            raise ValueError(
+                f"A text has several labels here: labels must be 0 and 1 (batch, {width}), or a ragged tensor of names "
+                f"or integers; received {labels.dtype.name} of shape {tuple(labels.shape)}."
+            )
+        labels = tf.cast(labels, tf.float32)
+        is_right = tf.reduce_all((labels == 0) | (labels == 1))
+        with tf.control_dependencies([check(is_right, "Labels must be 0 and 1, a column for each label.")]):
+            return tf.ensure_shape(labels, (None, width))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), **({} if self.labels == "one" else {"labels": self.labels})}
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")

@@ -14,21 +14,28 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.classification.assembly import loss_and_metric
 from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches, predict_rows
 from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
 from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
 from dense_lstm_zoo.classification.network import ClassifierNetwork
+from dense_lstm_zoo.classification.options import weights_of_targets
 from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
+from dense_lstm_zoo.data.frames import is_frame
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
-from dense_lstm_zoo.interfaces.inputs import texts_of
-from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
+from dense_lstm_zoo.interfaces.inputs import indicators, is_matrix, texts_of
+from dense_lstm_zoo.interfaces.keras_task import AUTO, check_source, place_of_division, resolve_own, serialized
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
+from dense_lstm_zoo.interfaces.weighing import of_decisions, weighed, weights_by_name
+from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
+from dense_lstm_zoo_runtime.decisions import SEVERAL
 
 _MOST_FREQUENT = 50_000
+_LABELS = ("one", SEVERAL)
 
 
 @dataclass(frozen=True)
@@ -68,13 +75,15 @@ class TextClassifier(LabelledTask, keras.Model):
 
     It is called on raw texts or on ids and returns logits. ``predict`` returns probabilities (texts, classes). ``fit``,
     ``evaluate`` and ``predict`` take a list or an array of strings, a column of a table, or a ``tf.data.Dataset`` of
-    batches of strings. Labels are names or integers from 0.
+    batches of strings. Labels are names or integers from 0. With ``labels="several"``, each label has a sigmoid, and
+    the labels of texts are lists of names or integers, or a matrix or a table of 0 and 1 (texts, classes).
 
     Args:
         model: A registered classifier. See ``list_models(task="classification")``.
         texts: The training texts, from which the vocabulary is taken.
         label_names: The labels in the order of the probabilities.
         num_classes: Their number, for labels that are integers and have no names.
+        labels: The labels of a text: ``one``, or ``several``, which may also be none.
         vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``.
         oov: What happens to other words, as in ``train``: ``"unk"`` or ``"drop"``.
         max_tokens: Only the first tokens of a text are read. None means all.
@@ -107,6 +116,7 @@ class TextClassifier(LabelledTask, keras.Model):
     _task: ClassVar[str] = "classification"
     _preprocessor: ClassVar[Any] = TextPreprocessor
     _number: ClassVar[str] = "num_classes"
+    _of_head: ClassVar[tuple[str, ...]] = ("labels",)
 
     def __init__(
         self,
@@ -115,6 +125,7 @@ class TextClassifier(LabelledTask, keras.Model):
         texts: Any = None,
         label_names: Iterable[Any] | None = None,
         num_classes: int | None = None,
+        labels: str = "one",
         vocabulary: Vocabulary | None = None,
         oov: str | None = None,
         max_tokens: int | None = None,
@@ -127,6 +138,7 @@ class TextClassifier(LabelledTask, keras.Model):
     ) -> None:
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
+        is_several = checks.one_of("labels", labels, _LABELS) == SEVERAL
         arguments = resolve_own(self._task, model, arguments, recipe)
         check_source(self, texts, vocabulary)
         matrix, reads_chars = None, bool(arguments.get("char_filters"))
@@ -137,17 +149,49 @@ class TextClassifier(LabelledTask, keras.Model):
                 raise ValueError("texts holds no texts; the words of the model are those of the training texts.")
             vocabulary, matrix = vocabulary_of(texts, chars=reads_chars, oov=oov, **options)
         vocabulary = dataclasses.replace(vocabulary, chars=vocabulary.chars if reads_chars else "")
-        arguments |= model_arguments(vocabulary, names, matrix)
+        arguments |= model_arguments(vocabulary, names, matrix, is_several=is_several)
         origin = Origin(model, plain(arguments), list(names))
         self._build(origin, arguments, self._preprocessor_of(vocabulary, origin), compile=compile, name=name)
 
-    def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
-        if origin.arguments.get("labels", "one") != "one":
-            raise ValueError(
-                f"A Keras TextClassifier gives each text one label; this {origin.model} gives several. zoo.load and "
-                "zoo.from_preset return it as a bundle, and zoo.build builds such a model for your own training."
-            )
-        super()._settle(origin, preprocessor, defaults, compile=compile)
+    @classmethod
+    def _defaults_of(cls, bundle: Any, origin: Origin) -> dict[str, Any]:
+        defaults = super()._defaults_of(bundle, origin)
+        if not defaults or bundle.is_several == (_labels_in(origin) == SEVERAL):
+            return defaults
+        loss, metric = loss_and_metric(_labels_in(origin))
+        return {**defaults, **serialized({"loss": loss, "metrics": [metric]})}
+
+    def compile(self, optimizer: Any = AUTO, loss: Any = AUTO, *, metrics: Any = AUTO, **options: Any) -> None:
+        """Compile the model. What is left out is as ``zoo.build`` compiles it.
+
+        Where a text may have several labels, ``"accuracy"`` among the metrics is the share of texts with exactly the
+        right ones at thresholds of 0.5. Keras' own would compare the likeliest label alone.
+
+        Args:
+            optimizer: As for ``keras.Model.compile``.
+            loss: A loss on logits.
+            metrics: Metrics on logits.
+            **options: More arguments of ``keras.Model.compile``.
+
+        Raises:
+            ValueError: A loss that takes probabilities.
+        """
+        if self.is_several and isinstance(metrics, list):
+            metrics = [ExactMatch() if metric in ("accuracy", "acc") else metric for metric in metrics]
+        super().compile(optimizer, loss, metrics=metrics, **options)
+
+    @classmethod
+    def _with_head(cls, arguments: dict[str, Any], labels: str | None = None) -> dict[str, Any]:
+        return dict(arguments) if labels is None else {**arguments, "labels": checks.one_of("labels", labels, _LABELS)}
+
+    @classmethod
+    def _label_settings(cls, origin: Origin) -> dict[str, Any]:
+        return {**super()._label_settings(origin), "labels": _labels_in(origin)}
+
+    @property
+    def is_several(self) -> bool:
+        """True if a text may have several labels, or none."""
+        return _labels_in(self._untracked.origin) == SEVERAL
 
     def _enclose(self, network: keras.Model, name: str | None) -> None:
         super().__init__(network.input, network.output, **({} if name is None else {"name": name}))
@@ -193,8 +237,8 @@ class TextClassifier(LabelledTask, keras.Model):
 
     def predict_step(self, data: Any) -> Any:
         """Return the probabilities of a batch. ``predict`` calls it."""
-        logits = super().predict_step(data)
-        return keras.ops.softmax(logits / (self._untracked.origin.temperature or 1.0))
+        logits = super().predict_step(data) / (self._untracked.origin.temperature or 1.0)
+        return keras.ops.sigmoid(logits) if self.is_several else keras.ops.softmax(logits)
 
     def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Texts:
         texts = texts_of(x)
@@ -202,22 +246,67 @@ class TextClassifier(LabelledTask, keras.Model):
             raise ValueError("x holds no texts; at least one is needed.")
         if y is None:
             raise ValueError("y is missing: a label for each text, a name or an integer from 0.")
-        labels, _ = labels_of(column_of(y), len(texts), self.label_names)
-        if labels.ndim == 2:
-            raise ValueError(
-                "y must hold one label for each text; received lists of labels. train takes several labels per text."
-            )
+        labels = self._targets(y, len(texts))
         weights = None if sample_weight is None else weights_of(column_of(sample_weight), len(texts))
         return _Texts(self.preprocessor.text_to_ids.encode(texts), labels, weights)
 
-    def _class_weight(self, weights: Any) -> Any:
-        if not isinstance(weights, Mapping):
-            return weights
-        return {self._class(label): weight for label, weight in weights.items()}
+    def _targets(self, y: Any, num_texts: int) -> np.ndarray:
+        """Return the index of each text's label (texts,), or of several 0 and 1 (texts, classes)."""
+        y = y.numpy() if hasattr(y, "numpy") else y
+        if self.is_several and (is_frame(y) or len(getattr(y, "shape", ())) == 2) and is_matrix(y):
+            _, targets = indicators(y, self.label_names)
+            if len(targets) != num_texts:
+                raise ValueError(f"y must have a row for each text; received {len(targets)} for {num_texts} texts.")
+            return targets
+        values = column_of(y)
+        if self.is_several:
+            _check_lists(values, len(self.label_names))
+        targets, _ = labels_of(values, num_texts, self.label_names)
+        if targets.ndim == 2 and not self.is_several:
+            raise ValueError(
+                "y must hold one label for each text; received lists of labels. labels='several' makes a model of "
+                "several labels per text."
+            )
+        return targets
 
-    def _class(self, label: Any) -> Any:
-        if not isinstance(label, str):
-            return label
-        if label not in self.label_names:
-            raise checks.unknown_name("label in class_weight:", label, self.label_names)
-        return self.label_names.index(label)
+    def _batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        if self.is_several and y is not None and self._texts_are_in(x):
+            y = self._targets(y, len(texts_of(x)))
+        return super()._batch(x, y, sample_weight)
+
+    def _weighted(self, x: Any, weights: Any, data: _Texts | None) -> tuple[Any, Any]:
+        names = self.label_names
+        by_name = weights_by_name(weights, names, "label", is_counted=data is not None)
+        if by_name is None:
+            return x, None
+        by_index = weights_of_targets(by_name, names, np.zeros(0, int) if data is None else data.labels)
+        if not self.is_several:
+            return x, by_index
+        if self.compiled and not isinstance(self.loss, LabelSetCrossentropy):
+            raise ValueError(
+                "class_weight weighs each decision of several labels, which the model's own loss knows; the model is "
+                "compiled with another. Leave out the loss or class_weight."
+            )
+        return weighed(x, of_decisions(by_index)), None
+
+
+def _labels_in(origin: Origin) -> str:
+    """Return the labels of a text, ``one`` or ``several``, of a model."""
+    labels: str = origin.arguments.get("labels", "one")
+    return labels
+
+
+def _check_lists(y: Any, number: int) -> None:
+    """Raise ``ValueError`` for single labels, or lists that could be the rows of a matrix of 0 and 1."""
+    rows = list(y) if isinstance(y, Iterable) and not isinstance(y, str | bytes | Mapping) else []
+    if rows and not any(isinstance(row, list | tuple | set | frozenset) for row in rows):
+        raise ValueError(
+            f"y must hold a list of labels for each text, or be a matrix of 0 and 1 (texts, {number}); received "
+            f"{rows[0]!r:.80} as the first item."
+        )
+    is_row = (isinstance(row, list | tuple) and len(row) == number and {0, 1}.issuperset(row) for row in rows)
+    if rows and all(is_row):
+        raise ValueError(
+            f"y holds lists of {number} zeros and ones, such as {rows[0]!r:.80}: labels, or rows of a matrix? Give "
+            "np.array(y) for a matrix, and names for lists of labels."
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TokenPreprocessor
+from dense_lstm_zoo.interfaces.weighing import of_tokens, weighed, weights_by_name
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tagging.assembly import CRFTagger, TaggerNetwork
@@ -31,6 +33,7 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo.tagging.decoding import probabilities
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary, build_tagging_vocabulary
+from dense_lstm_zoo.training import class_weights
 from dense_lstm_zoo_runtime.rules import NEWEST
 
 _MOST_FREQUENT = 50_000
@@ -257,10 +260,15 @@ class TokenClassifier(LabelledTask, CRFTagger):
             raise ValueError(f"Tags must be from 0 to {len(names) - 1}; received {tag}.")
         return names[tag]
 
-    def _class_weight(self, weights: Any) -> Any:
-        if weights is not None:
-            raise ValueError("class_weight is for classifiers of texts; sample_weight says how much a sentence counts.")
-        return None
+    def _weighted(self, x: Any, weights: Any, data: _Sentences | None) -> tuple[Any, Any]:
+        class_weights.check_loss(weights, {"crf": self.crf is not None}, "class_weight")
+        names = self.label_names
+        by_name = weights_by_name(weights, names, "tag", is_counted=data is not None)
+        if by_name is None:
+            return x, None
+        counts = Counter(tag for tags in (data.split.tags if data else ()) for tag in tags)
+        by_index = class_weights.weights_of(by_name, names, [counts[name] for name in names], "tag")
+        return weighed(x, of_tokens(by_index)), None
 
 
 def _rows(y: Any) -> Any:

@@ -15,12 +15,18 @@ def in_config(option: Weights) -> Weights:
     return {str(name): weight for name, weight in option.items()} if isinstance(option, Mapping) else option
 
 
-def check_loss(option: Weights, arguments: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for weights in the loss of a conditional random field, which has no part for each tag."""
+def check_loss(option: Weights, arguments: Mapping[str, Any], name: str = "class_weights") -> None:
+    """Raise ``ValueError`` for weights in the loss of a conditional random field, which has no part for each tag.
+
+    Args:
+        option: The weights, or None.
+        arguments: The arguments of the model.
+        name: The name of the option.
+    """
     if option is not None and arguments.get("crf"):
         raise ValueError(
-            "class_weights weighs the loss of each tag, and crf=True has none: it trains on the probability of whole "
-            "sequences of tags. Leave out class_weights or crf."
+            f"{name} weighs the loss of each tag, and crf=True has none: it trains on the probability of whole "
+            f"sequences of tags. Leave out {name} or crf."
         )
 
 

@@ -1,0 +1,95 @@
+"""Weights of classes in the batches of a Keras task, where Keras itself only weighs whole rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import checks
+
+
+def weights_by_name(
+    weights: Any, label_names: Sequence[str], kind: str, *, is_counted: bool
+) -> str | dict[str, float] | None:
+    """Return ``class_weight`` of ``fit`` by the names of the classes, ``"balanced"`` or None, if it is right.
+
+    Args:
+        weights: Weights by name or index.
+        label_names: The names of the classes.
+        kind: The word for a class in errors.
+        is_counted: Whether the labels of all texts are there to be counted.
+
+    Raises:
+        TypeError: Anything but weights by class or a string.
+        ValueError: Another string, ``"balanced"`` of labels that are not counted, an unknown class, one that occurs
+            twice, or a weight that is not a finite number of at least 0.
+    """
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        checks.one_of("class_weight", weights, ("balanced",))
+        if not is_counted:
+            raise ValueError(
+                f"class_weight='balanced' counts the {kind}s of raw text in memory; of other data, give a weight for "
+                f"each {kind}."
+            )
+        return weights
+    if not isinstance(weights, Mapping):
+        raise TypeError(
+            f"class_weight must be 'balanced', or a weight for each {kind} by name or index; received {weights!r:.80}."
+        )
+    by_name: dict[str, float] = {}
+    for key, weight in weights.items():
+        is_index = isinstance(key, int | np.integer) and 0 <= key < len(label_names)
+        name = label_names[int(key)] if is_index else key
+        if name not in label_names:
+            raise checks.unknown_name(f"{kind} in class_weight:", name, label_names)
+        if name in by_name:
+            raise ValueError(f"class_weight has two weights for {name!r:.80}, by name and by index; leave one out.")
+        checks.positive(f"class_weight[{key!r:.80}]", weight, zero=True)
+        by_name[name] = float(weight)
+    return by_name
+
+
+def of_tokens(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Return a function from tags (batch, time) to the weight of each token. Padding and unknown tags have any."""
+    values = [weights[place] for place in sorted(weights)]
+    return lambda tags: tf.gather(tf.constant(values, tf.float32), tf.maximum(tags, 0))
+
+
+def of_decisions(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Return a function from 0 and 1 (batch, labels) to how much each decision counts.
+
+    A label's weight is that of the texts that have it: see ``label_sets.weights_of_decisions``.
+    """
+    values = [weights[place] for place in sorted(weights)]
+    return lambda targets: tf.where(targets > 0, tf.constant(values, tf.float32), 1.0)
+
+
+def weighed(batches: Any, weights_of: Callable[[tf.Tensor], tf.Tensor]) -> tf.data.Dataset:
+    """Return batches (ids, labels) or (ids, labels, weights) with a weight for each item of the labels.
+
+    Args:
+        batches: A ``tf.data.Dataset``.
+        weights_of: Returns the weights of labels, in their shape. Weights of rows are multiplied by them.
+
+    Raises:
+        ValueError: Anything but a dataset.
+    """
+    if not hasattr(batches, "element_spec"):
+        raise ValueError(
+            "class_weight is for raw text and tf.data.Dataset here; received ids in memory, for which sample_weight "
+            "may hold a weight for each label."
+        )
+
+    def weigh(ids: Any, labels: Any, weights: Any = None) -> tuple[Any, Any, Any]:
+        of_labels = weights_of(labels)
+        if weights is None:
+            return ids, labels, of_labels
+        weights = tf.cast(weights, tf.float32)
+        return ids, labels, of_labels * (weights if weights.shape.rank == 2 else weights[:, None])
+
+    return batches.map(weigh)
