@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from tests.keras_task_harness import refused
 
 WORDS = ("fine", "dull", "film", "plot", "cast", "a", "the", "is")
@@ -207,11 +208,47 @@ def test_a_model_without_compilation_says_so_and_compiles_with_losses_on_logits(
 
 
 def test_a_step_that_xla_cannot_compile_is_trained_without():
-    model = new_model(kernel="compiled")
+    model = new_model(kernel="portable")
     with pytest.warns(UserWarning, match="jit_compile"):
         model.compile(jit_compile=True)
     assert not model.jit_compile
     assert np.isfinite(model.fit(TEXTS, LABELS, verbose=0).history["loss"][0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [1, 4])
+def test_xla_compiles_a_step_for_each_shape(steps):
+    model, same = new_model(kernel="compiled"), new_model()
+    model.compile(jit_compile=True, steps_per_execution=steps)
+    assert model.jit_compile
+    texts, labels = TEXTS[:48], LABELS[:48]
+    for each in (model, same):
+        keras.utils.set_random_seed(5)
+        options = {"validation_data": (TEXTS[48:], LABELS[48:]), "epochs": 2, "verbose": 0}
+        each.fit(texts, labels, **options)
+    for name, values in same.history.history.items():
+        np.testing.assert_allclose(model.history.history[name], values, rtol=1e-4)
+    for ours, theirs in zip(model.get_weights(), same.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    np.testing.assert_allclose(model.predict(in_batches(TEXTS)), same.predict(in_batches(TEXTS)), atol=1e-5)
+    assert model.jit_compile
+
+
+def test_a_step_is_compiled_once_for_each_shape():
+    traces = []
+
+    def step(batch):
+        ids, weights = batch
+        traces.append(ids.shape)
+        return {"sum": tf.reduce_sum(ids * (1 if weights is None else weights))}
+
+    run = over_batches(by_shape(step), 2)
+    nothing = tf.experimental.Optional.empty(None)
+    batches = iter([(np.ones((2, n)), nothing) for n in (3, 4, 3, 3, 4)])
+    assert [float(run(batches)["sum"]) for _ in range(3)] == [8, 6, 8]  # of the last of two batches, or of one
+    assert traces == [(2, 3), (2, 4)]
+    with pytest.raises(StopIteration):
+        run(batches)
 
 
 @pytest.mark.slow

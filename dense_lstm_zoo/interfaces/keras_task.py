@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -22,6 +23,7 @@ from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
+from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
@@ -51,7 +53,7 @@ class TextTask(_MixedIn):
 
     def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
         """Keep what the model was made from, where Keras does not look for weights, and compile it."""
-        self.supports_jit = False  # XLA fails on the gradient of batches whose length is known only when they come
+        self.supports_jit = self.distribute_strategy.num_replicas_in_sync == 1  # a step is compiled for one batch
         self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
         if compile:
             self.compile()
@@ -80,7 +82,8 @@ class TextTask(_MixedIn):
             optimizer: As for ``keras.Model.compile``.
             loss: A loss on logits.
             metrics: Metrics on logits.
-            jit_compile: For Keras. XLA cannot compile a step for batches of many lengths, and Keras says so.
+            jit_compile: Whether XLA compiles the training step, once for each shape of a batch. Models with
+                ``kernel="compiled"`` allow it. Of others, Keras says that it goes on without.
             **options: More arguments of ``keras.Model.compile``.
 
         Raises:
@@ -97,6 +100,32 @@ class TextTask(_MixedIn):
         super().compile(**settings, jit_compile=jit_compile, **options)
         if not self.optimizer.built:  # a step whose first trace creates variables is traced twice
             self.optimizer.build(self.trainable_variables)
+
+    def make_train_function(self, force: bool = False) -> None:
+        """Make ``train_function`` as Keras does, or with XLA as one program for each shape of a batch."""
+        if not self.jit_compile:
+            super().make_train_function(force)
+        elif self.train_function is None or force:
+            self.train_function = over_batches(by_shape(self.train_step), self.steps_per_execution)
+
+    def make_test_function(self, force: bool = False) -> None:
+        """Make ``test_function`` as Keras does, without XLA."""
+        with self._without_xla():
+            super().make_test_function(force)
+
+    def make_predict_function(self, force: bool = False) -> None:
+        """Make ``predict_function`` as Keras does, without XLA."""
+        with self._without_xla():
+            super().make_predict_function(force)
+
+    @contextlib.contextmanager
+    def _without_xla(self) -> Iterator[None]:
+        """Turn XLA off for functions that take batches of any shape."""
+        jit_compile, self.jit_compile = self.jit_compile, False
+        try:
+            yield
+        finally:
+            self.jit_compile = jit_compile
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile a loaded model as it was compiled when it was saved."""
