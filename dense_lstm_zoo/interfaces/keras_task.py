@@ -40,6 +40,8 @@ class TextTask(_MixedIn):
     A subclass says how text becomes batches. Data that are not raw text go to Keras as they are.
     """
 
+    train_function: Any  # Keras' own
+    jit_compile: Any
     _task: ClassVar[str]
 
     def _build(
