@@ -29,6 +29,8 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_show_copyright = False
 html_title = f"{project} {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
@@ -37,6 +39,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # Args says what each argument is
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True  # attributes in one list
 napoleon_custom_sections = [("Call arguments", "params_style")]
 
 html_math_renderer = "mathml"  # which browsers draw themselves: the site needs no network

@@ -10,6 +10,16 @@ from typing import Any
 import drawings
 
 WIDTH = 80  # columns of the commands' help
+ANSWERS = {  # what a preset says of a text, by the corpus it was trained on
+    "sst2": "positive or negative, of film reviews (SST-2)",
+    "sst1": "one of five degrees, of film reviews (SST-1)",
+    "cr": "positive or negative, of product reviews (CR)",
+    "subj": "fact or opinion (Subj)",
+    "trec": "what kind of answer a question wants (TREC)",
+    "ewt_upos": "parts of speech, 17 universal tags (UD EWT)",
+    "ewt_xpos": "parts of speech, Penn tags (UD EWT)",
+    "imdb_raw": "the next word, and vectors of texts (IMDb)",
+}
 
 
 def write(folder: Path) -> None:
@@ -54,11 +64,12 @@ def preset_scores(names: list[str]) -> str:
     import dense_lstm_zoo as zoo
 
     rows = []
-    for preset in zoo.list_presets():
+    corpora = list(ANSWERS)
+    for preset in sorted(zoo.list_presets(), key=lambda preset: corpora.index(preset.corpus)):
         if preset.name in names:
             link = f"[`{preset.name}`](generated/presets/{preset.name}.md)"
-            rows.append(f"| {link} | {preset.corpus} | {_score(preset)} | {preset.size / 2**20:.1f} MB |")
-    return "\n".join(["| preset | trained on | score | size |", "|---|---|---|---|", *rows]) + "\n"
+            rows.append(f"| {link} | {ANSWERS[preset.corpus]} | {_score(preset)} | {preset.size / 2**20:.1f}\N{NO-BREAK SPACE}MB |")
+    return "\n".join(["| preset | answers with | test score | size |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def _score(preset: Any) -> str:
