@@ -68,7 +68,8 @@ def preset_scores(names: list[str]) -> str:
     for preset in sorted(zoo.list_presets(), key=lambda preset: corpora.index(preset.corpus)):
         if preset.name in names:
             link = f"[`{preset.name}`](generated/presets/{preset.name}.md)"
-            rows.append(f"| {link} | {ANSWERS[preset.corpus]} | {_score(preset)} | {preset.size / 2**20:.1f}\N{NO-BREAK SPACE}MB |")
+            size = f"{preset.size / 2**20:.1f}\N{NO-BREAK SPACE}MB"
+            rows.append(f"| {link} | {ANSWERS[preset.corpus]} | {_score(preset)} | {size} |")
     return "\n".join(["| preset | answers with | test score | size |", "|---|---|---|---|", *rows]) + "\n"
 
 
