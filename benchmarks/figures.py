@@ -35,7 +35,10 @@ PAGES = [
     "README.md",
     "CHANGELOG.md",
     "deploy/runtime/README.md",
-    *(f"docs/{name}.md" for name in ("batch", "choose", "language_models", "pretraining", "runtime", "your_data")),
+    *(
+        f"docs/{name}.md"
+        for name in ("batch", "choose", "language_models", "papers", "pretraining", "runtime", "your_data")
+    ),
     "results/README.md",
 ]
 COLUMNS = {
@@ -51,7 +54,8 @@ _CHECK = re.compile(r"<!-- check: (\w+) (.+?) -->")
 # Decimals, percentages (but those of an interval), ratios and megabytes; other whole numbers are mostly settings.
 _FIGURE = re.compile(r"\d[\d,]*\.\d+|(?!95 % interval)\b\d[\d,]*(?= %| MB\b| ms\b|x\b)")
 _NOT_PROSE = re.compile(
-    r"<!-- table: .*?<!-- end -->|!?\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*?$|Python \d[\d., or]*",
+    r"<!-- table: .*?<!-- end -->|!?\[[^\]]*\]\([^)]*\)|`[^`]*`|^#.*?$|Python \d[\d., or]*"
+    r"|^\| (?:open )?in the paper \|.*?\n\n|\$[^$\n]+\$",  # settings of papers, formulas
     flags=re.DOTALL | re.MULTILINE,
 )
 
@@ -101,7 +105,7 @@ def problems(page: str) -> Iterator[str]:
         if filled != match[1]:
             yield f"the page says {match[1]}, and {match[2]} is {filled}: make tables"
     for name, text in _CHECK.findall(page):
-        if not all(CHECKS[name](_interval(each)) for each in _alternatives(text)):
+        if not all(CHECKS[name](interval(each)) for each in _alternatives(text)):
             yield f"its rows are not {name}: {text}"
     for line in re.findall(r"^<!-- (?:check|source): .*|^<!-- \w+:\w+:.*", page, flags=re.MULTILINE):
         yield f"a comment that names rows begins a line: {line}"
@@ -119,7 +123,7 @@ def value(text: str) -> float:
     """
     first, _, name = text.partition(" ")
     if first in INTERVAL:
-        return INTERVAL[first](*_interval(name))
+        return INTERVAL[first](*interval(name))
     if first in RUNS:
         return RUNS[first](number for cell in _cells(name) for number in cell)
     if first in MEASURES:
@@ -168,7 +172,8 @@ def _numbers(text: str) -> list[float]:
     return [round(statistics.fmean(first) - statistics.fmean(second[: len(first)]), 6)]
 
 
-def _interval(text: str) -> tuple[float, float, float]:
+def interval(text: str) -> tuple[float, float, float]:
+    """Return the mean of paired differences that a comment names, and its 95 % interval: NaN of a single run."""
     ours, _, theirs = _sides(text)
     first, second = _only(_cells(ours)), _only(_cells(theirs))
     rows, _ = _rows_of(ours)

@@ -16,7 +16,18 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import batch, cpu_seconds, few_labels, figures, first_hour, self_training, server_tables, teaching
+from benchmarks import (
+    batch,
+    cpu_seconds,
+    few_labels,
+    figures,
+    first_hour,
+    paper_claims,
+    self_training,
+    server_tables,
+    teaching,
+)
+from benchmarks.claims import claims_table
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -183,6 +194,10 @@ def draw_by_depth(path: Path, picture: Path) -> None:
 
 TABLES = {
     "batch": lambda: batch.table(read_rows(batch.RESULTS).to_dict("records")),
+    "claims_ding2018": lambda: claims_table(paper_claims.DING2018),
+    "claims_godin2017": lambda: claims_table(paper_claims.GODIN2017),
+    "claims_wu2016": lambda: claims_table(paper_claims.WU2016),
+    "claims_xie2019": lambda: claims_table(paper_claims.XIE2019),
     "classification": classification,
     "classification_fixed": classification_fixed,
     "cpu_seconds": cpu_seconds.table,

@@ -150,9 +150,11 @@ def test_every_command_that_results_name_can_be_planned(monkeypatch):
 
 
 def test_every_command_of_the_docs_asks_for_rows():
-    text = (tables.README.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
-    assert len(commands) >= 4
+    pages = [
+        (tables.README.parents[1] / "docs" / name).read_text(encoding="utf-8") for name in ("sweeps.md", "papers.md")
+    ]
+    commands = [match for page in pages for match in re.findall(r"(?:^|`)python -m tuning (\w+) ([^`\n]+)", page, re.M)]
+    assert len(commands) >= 20
     for table, words in commands:
         assert command.parse_request(command.load(table), shlex.split(words)).rows
 

@@ -1,0 +1,265 @@
+"""The claims of the four papers, for docs/papers.md: the gains that they print, and our rows beside them."""
+
+from __future__ import annotations
+
+from benchmarks.claims import HOLDS, Claim
+
+_FROZEN = "settings=trainable_embeddings=false"
+
+
+def _classified(file: str, other: str, case: str, settings: str = "") -> dict[str, str]:
+    """Return the difference of DC-Bi-LSTM to another model on each corpus of ``case``."""
+    corpora = {"MR": "mr", "SST-1": "sst1", "SST-2": "sst2", "Subj": "subj", "TREC": "trec"}
+    return {name: f"{file}:{corpora[name]}:{settings}{{dc_bilstm - {other}}}:runs" for name in case.split()}
+
+
+def _depths(number: int, first: str, *rows: str) -> dict[str, str]:
+    """Return the difference of rows of Ding's table on SST-2, with frozen vectors, to its first."""
+    table = f"ding2018_table{number}"
+    return {row.replace("x", " x "): f"{table}:sst2:{_FROZEN}:{{{table}_{row} - {table}_{first}}}:runs" for row in rows}
+
+
+DING2018 = (
+    Claim(
+        "DC-Bi-LSTM is better than a Bi-LSTM (Table 1). Ours: of equal size, over the zoo's vectors, frozen",
+        {"MR": 1.0, "SST-1": 2.8, "SST-2": 2.2, "Subj": 1.5, "TREC": 2.0},
+        _classified("classification_fixed", "bilstm", "MR SST-1 SST-2 Subj TREC"),
+        "more seeds: `python -m tuning classification_fixed --dataset sst2 --rows bilstm dc_bilstm --seeds 10 "
+        "--vectors zoo_300d`, 1.5 h for each corpus",
+    ),
+    Claim(
+        "the same with trained vectors, as the paper's recipe has them",
+        {"MR": 1.0, "SST-1": 2.8, "SST-2": 2.2, "Subj": 1.5, "TREC": 2.0},
+        _classified("classification", "bilstm", "MR SST-1 SST-2 Subj TREC", "ding2018:settings=:"),
+        "the paper's GloVe vectors of 42 billion words, and phrases of SST: `python -m tuning ding2018_table1 "
+        "--dataset sst1_phrases --rows bilstm_ding2018 dc_bilstm_ding2018 --seeds 3 --vectors glove.42B.300d.txt`, 2 h",
+    ),
+    Claim(
+        "it is better than convolutions (Table 1, `cnn_mc`). Ours: frozen vectors",
+        {"MR": 1.7, "SST-1": 4.5, "SST-2": 1.6, "Subj": 1.3, "TREC": 3.4},
+        _classified("classification_fixed", "cnn_mc", "MR SST-1 SST-2 Subj TREC"),
+        "more seeds, as above with `--rows cnn_mc dc_bilstm`",
+    ),
+    Claim(
+        "at 1.44 million parameters, deep and narrow is better than one layer (Table 3, SST-2)",
+        {"5 x 40": 1.2, "10 x 20": 1.3, "15 x 13": 2.5, "20 x 10": 1.6},
+        _depths(3, "0x10", "5x40", "10x20", "15x13", "20x10"),
+        "ten seeds: `python -m tuning ding2018_table3 --dataset sst2 --seeds 10 --vectors zoo_300d "
+        "--set trainable_embeddings=false`, 4 h; on SST-1, `--dataset sst1 --seeds 3`, 1.2 h",
+    ),
+    Claim(
+        "more layers of width 10 are better (Table 4, SST-2)",
+        {"5 x 10": 0.6, "10 x 10": 0.9, "15 x 10": 1.3, "20 x 10": 1.3},
+        _depths(4, "0x10", "5x10", "10x10", "15x10", "20x10"),
+        "as for Table 3, with `ding2018_table4`",
+    ),
+    Claim(
+        "wider dense layers are better, ten of them (Table 5, SST-2)",
+        {"10 x 5": 0.8, "10 x 10": 0.9, "10 x 15": 0.9, "10 x 20": 1.0},
+        _depths(5, "10x0", "10x5", "10x10", "10x15", "10x20"),
+        "as for Table 3, with `ding2018_table5`",
+    ),
+    Claim(
+        "depth does not hurt, up to a point: at equal size 20 x 10 is below 15 x 13 (Table 3)",
+        {"SST-2": -0.9},
+        {"SST-2": f"ding2018_table3:sst2:{_FROZEN}:{{ding2018_table3_20x10 - ding2018_table3_15x13}}:runs"},
+        "as for Table 3",
+    ),
+    Claim(
+        "a stack of eight Bi-LSTMs collapses: 30 % on SST-1, where one has 49.2 %. (Over frozen vectors, at a rate of "
+        "0.002, it learns.)",
+        {"SST-1": 19.2},
+        {"SST-1": "classification:sst1:ding2018:settings=:{bilstm - stacked_bilstm}:runs"},
+    ),
+    Claim(
+        "15 x 10 with 1.10 million parameters is better than one layer with 1.44 (SST-2)",
+        {"SST-2": 1.6},
+        {
+            "SST-2": f"{{ding2018_table4:sst2:{_FROZEN}:ding2018_table4_15x10 - "
+            f"ding2018_table3:sst2:{_FROZEN}:ding2018_table3_0x10}}:runs"
+        },
+        "as for Table 3",
+    ),
+)
+
+_LM = "language_model:{godin2017_dense_200x2_30_epochs / godin2017_stacked_200x2_30_epochs}:test"
+_HUNDRED = "`python -m tuning godin2017_table1 --rows"
+GODIN2017 = (
+    Claim(
+        "at 2 x 200, dense connections lower the perplexity by a fifth: 80.4 instead of 100.9",
+        paper="-20 %",
+        ours="88.5<!-- language_model:godin2017_dense_200x2_30_epochs:test --> instead of "
+        "113.4<!-- language_model:godin2017_stacked_200x2_30_epochs:test -->, by "
+        f"22<!-- less {_LM} --> %, after 30 epochs, one seed",
+        verdict=f"{HOLDS} after 30 epochs; the paper's figures, at 100: *open*",
+        decides=f"{_HUNDRED} godin2017_dense_200x2 godin2017_stacked_200x2 --hours 26`, 25 h",
+    ),
+    Claim(
+        "at equal size (9 million), by a tenth: 80.4 instead of 87.9",
+        paper="-9 %",
+        ours="on 19.6 million words of film reviews, "
+        "4.6<!-- less review_models:{dense_lstm_lm / stacked_lstm_lm}:dev_perplexity_mean --> % after one epoch, "
+        "one seed (on dev)",
+        verdict=f"{HOLDS} on other data; on PTB *open*",
+        decides=f"{_HUNDRED} godin2017_dense_200x2 godin2017_stacked_350x2 --hours 33`, 32 h",
+    ),
+    Claim(
+        "2 x 200 is better than a stack of 2 x 650 with twice the parameters (82.7)",
+        paper="-3 %",
+        decides=f"{_HUNDRED} godin2017_dense_200x2 zaremba2014_medium --hours 31`, 31 h",
+    ),
+    Claim(
+        "3 x 200 is as good as a stack of 2 x 1500 with six times the parameters: 78.5, 78.4",
+        paper="0 %",
+        decides=f"{_HUNDRED} godin2017_dense_200x3 zaremba2014_large --hours 89`, 88 h",
+    ),
+    Claim(
+        "a third and a fourth layer help (78.5, 76.8), a fifth does not (76.9)",
+        paper="-2.4 %, -2.2 %, 0 %",
+        decides=f"{_HUNDRED} godin2017_dense_200x3 godin2017_dense_200x4 godin2017_dense_200x5 --hours 81`, 80 h",
+    ),
+    Claim(
+        "wider layers and variational dropout gain less than a layer: 2 x 650 has 78.9, and 78.3",
+        paper="-2 %, -3 %",
+        decides=f"{_HUNDRED} godin2017_dense_650x2 godin2017_dense_650x2_variational --hours 94`, 93 h",
+    ),
+)
+
+
+def _deep(first: str, second: str, *, corpus: str = "ewt_upos") -> str:
+    return f"tagging:{corpus}:{{{first} - {second}}}:runs"
+
+
+_SMALL = "units=64 epochs=8"
+
+
+def _kind(skip: str, layers: int = 7) -> str:
+    """Return the name of the small tagger of one kind of skip, in results/tagging.csv."""
+    models = {
+        "none": f"bilstm_tagger:num_layers={layers} {_SMALL}",
+        "highway": f"highway_tagger:num_layers={layers} {_SMALL}",
+        "rhn": f"rhn_tagger:depth=3 {_SMALL}",
+        "gated_outputs": f"gated_skip_tagger:num_layers={layers} {_SMALL}",
+    }
+    return models.get(skip, f"gated_skip_tagger:num_layers={layers} {_SMALL} skip={skip}")
+
+
+_SEEDS = "three more seeds: `python -m tuning tagging_depth --seeds 5 --vectors imdb.300d.txt.gz`, 18 h for all 20 rows"
+WU2016 = (
+    Claim(
+        "seven layers with gated skips are better than seven without (Table 2, CCGbank). Ours: 128 units; at the "
+        "paper's 512, plain layers do not learn at all",
+        {"tags": 0.4, "chunks": 0.4},
+        {
+            "tags": _deep("gated_skip_tagger:num_layers=7", "bilstm_tagger:num_layers=7"),
+            "chunks": _deep("gated_skip_tagger:num_layers=7", "bilstm_tagger:num_layers=7", corpus="conll2000"),
+        },
+        "two more seeds of chunks (in F1), 1.5 h",
+    ),
+    Claim(
+        "so is each kind of skip but those to the gates and, ungated, to the outputs. Ours, from here on: 64 units, "
+        "8 epochs, two seeds",
+        {"internals": 0.4, "gated_internals": 0.3, "gated_outputs": 0.4, "gates": -0.1, "outputs": -0.3},
+        {
+            skip: _deep(_kind(skip), _kind("none"))
+            for skip in ("internals", "gated_internals", "gated_outputs", "gates", "outputs")
+        },
+        _SEEDS,
+    ),
+    Claim(
+        "the gate helps on outputs, and not on internals",
+        {"outputs": 0.7, "internals": -0.1},
+        {
+            "outputs": _deep(_kind("gated_outputs"), _kind("outputs")),
+            "internals": _deep(_kind("gated_internals"), _kind("internals")),
+        },
+        _SEEDS,
+    ),
+    Claim(
+        "the identity is better than a sigmoid of the skip",
+        {"identity": 0.5},
+        {"identity": _deep(_kind("gated_outputs"), _kind("gated_sigmoid"))},
+        _SEEDS,
+    ),
+    Claim(
+        "gated skips are better than a highway and a recurrent highway network",
+        {"highway": 1.2, "rhn": 0.4},
+        {name: _deep(_kind("gated_outputs"), _kind(name)) for name in ("highway", "rhn")},
+        _SEEDS,
+    ),
+    Claim(
+        "depth helps up to nine layers, and eleven are worse (Table 3)",
+        {"3 to 5": 0.2, "5 to 7": 0.1, "7 to 9": 0.0, "9 to 11": -0.1},
+        {
+            f"{lower} to {lower + 2}": _deep(_kind("gated_outputs", lower + 2), _kind("gated_outputs", lower))
+            for lower in (3, 5, 7, 9)
+        },
+        "a corpus of the size of CCGbank, 40,000 sentences: here no row is a fifth of a point from another",
+    ),
+    Claim(
+        "characters and dropout are needed (Table 1)",
+        {"characters": 0.2, "dropout": 0.7},
+        {
+            "characters": _deep(_kind("gated_outputs"), f"{_kind('gated_outputs')} char_dim=0"),
+            "dropout": _deep(_kind("gated_outputs"), f"{_kind('gated_outputs')} dropout=0 window_dropout=0"),
+        },
+        _SEEDS,
+    ),
+    Claim(
+        "a forget bias of 0 is better than 5 on dev (Table 2), and orthogonal matrices than Glorot's",
+        {"forget bias": 0.3, "orthogonal": 1.9},
+        decides="`python -m tuning tagging_depth --rows gated_outputs_7 --seeds 2 --set forget_bias=5 --vectors "
+        "imdb.300d.txt.gz`, 0.4 h; Glorot's matrices are no option of the tagger",
+    ),
+    Claim(
+        "it reaches 94.67 % on CCGbank and 97.45 % on the Wall Street Journal",
+        paper="-",
+        decides="a licence: [on your own copy](tagging.md#ccgbank-and-the-wall-street-journal), about 150 and 80 h",
+    ),
+)
+
+
+def _pooled(corpus: str, encoder: str, first: str, second: str, *, frozen: bool = False) -> str:
+    words = _FROZEN if frozen else "settings="
+    return f"dynamic_interaction:{corpus}:{encoder}:{words}:{{pooling={first} - pooling={second}}}:runs"
+
+
+_ROUTED = "--seeds 3 --vectors zoo_300d --set trainable_embeddings=false"
+XIE2019 = (
+    Claim(
+        "dynamic interaction is better than the mean, over DC-Bi-LSTM (Table 2)",
+        {"SST-1": 0.9, "SST-2": 0.6, "TREC": 1.7, "Subj": 0.4, "MR": -0.2, "CR": 2.2},
+        {name: _pooled(corpus, "dense", "position", "mean") for name, corpus in (("SST-2", "sst2"), ("TREC", "trec"))},
+        f"`python -m tuning dynamic_interaction --dataset sst1 --encoders dense {_ROUTED}`, 1.6 h each for SST-1, "
+        "SST-2 and TREC; `--dataset cr --folds 10 --only-folds 1 2 3 --seeds 1`, 0.7 h, Subj 1.8 h, MR 1.8 h",
+    ),
+    Claim(
+        "and over a stack of four Bi-LSTMs, in each of four runs (Table 3). Ours: trained vectors",
+        {"SST-2": 1.2, "TREC": 0.8},
+        {name: _pooled(corpus, "stack", "position", "mean") for name, corpus in (("SST-2", "sst2"), ("TREC", "trec"))},
+    ),
+    Claim(
+        "the same over frozen vectors",
+        {"SST-2": 1.2, "TREC": 0.8},
+        {"TREC": _pooled("trec", "stack", "position", "mean", frozen=True)},
+        f"`python -m tuning dynamic_interaction --dataset sst2 --encoders stack {_ROUTED}`, 1.3 h",
+    ),
+    Claim(
+        'our question: the routing adds to its projections. Against `weights="constant"`',
+        {"SST-2, dense": 0.6, "TREC, dense": 1.7, "SST-2, stack": 1.2, "TREC, stack": 0.8, "TREC, stack, frozen": 0.8},
+        {
+            "SST-2, dense": _pooled("sst2", "dense", "position", "constant"),
+            "TREC, dense": _pooled("trec", "dense", "position", "constant"),
+            "SST-2, stack": _pooled("sst2", "stack", "position", "constant"),
+            "TREC, stack": _pooled("trec", "stack", "position", "constant"),
+            "TREC, stack, frozen": _pooled("trec", "stack", "position", "constant", frozen=True),
+        },
+        "the runs of the first row",
+    ),
+    Claim(
+        "it is better than dynamic self-attention (Table 2). Ours: both over DC-Bi-LSTM",
+        {"SST-1": 0.4, "SST-2": 1.4},
+        {"SST-2": _pooled("sst2", "dense", "position", "dsa")},
+        "the runs of the first row",
+    ),
+)
