@@ -172,7 +172,7 @@ _NUMBERS = ("depth", "score_mean", "score_std", "paper")
 
 def _series(row: Any) -> str:
     frozen = ", frozen" if "trainable_embeddings=false" in row.settings.split() else ""
-    return f"{row.dataset}, {row.vectors or 'no vectors'}{frozen}"
+    return f"ours, {row.dataset}, {row.vectors.partition('.txt')[0] or 'no vectors'}{frozen}"
 
 
 def draw_by_depth(path: Path, picture: Path) -> None:
@@ -189,7 +189,17 @@ def draw_by_depth(path: Path, picture: Path) -> None:
     scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
     if scores["depth"].nunique() > 1:
         measure = rows["measure"].iloc[-1].replace("_", " ")
-        plots.by_depth(scores, picture, path.stem.replace("_", " "), measure)
+        plots.by_depth(scores, picture, _heading(path.stem), measure)
+
+
+def _heading(name: str) -> str:
+    """Return the name of a paper's table as people write it.
+
+    Example:
+        >>> _heading("ding2018_table3")
+        'Ding et al. 2018, Table 3'
+    """
+    return re.sub(r"([a-z]+)(\d{4})_table(\d)", lambda m: f"{m[1].title()} et al. {m[2]}, Table {m[3]}", name)
 
 
 TABLES = {

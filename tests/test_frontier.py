@@ -1,5 +1,6 @@
 """The frontier: peers that are trained, saved and served in processes of their own, beside our presets."""
 
+import itertools
 import re
 import sys
 
@@ -105,6 +106,20 @@ def test_the_table_names_what_no_other_beats(tmp_path, monkeypatch):
 
 def test_the_front_holds_equal_scores_once():
     assert figure.front([(1, 80), (2, 80), (2, 90), (3, 85)]) == [(1, 80), (2, 90)]
+
+
+def test_every_model_of_a_panel_is_named_and_no_name_covers_another(tmp_path, monkeypatch):
+    panels, name_points = [], figure._name_points
+    monkeypatch.setattr(figure, "_name_points", lambda axes, *rest: panels.append(axes) or name_points(axes, *rest))
+    copy = tmp_path / "frontier.csv"
+    copy.write_bytes((table.ROOT / "results" / "frontier.csv").read_bytes())
+    figure.draw(copy)
+    rows = pd.read_csv(copy, keep_default_na=False)
+    assert len(panels) == 2 * rows["dataset"].nunique()
+    assert sum(len(axes.texts) for axes in panels) == 2 * (rows["kind"] != "SavedModel").sum()
+    for axes in panels:
+        boxes = [name.get_window_extent() for name in axes.texts]
+        assert not any(first.overlaps(second) for first, second in itertools.combinations(boxes, 2))
 
 
 def test_the_overview_names_every_point_and_is_the_one_that_is_committed(tmp_path):

@@ -258,7 +258,7 @@ def test_a_picture_by_depth_has_a_line_for_each_corpus_and_kind_of_vectors(tmp_p
     tables.merge(path, depth_rows, ["dataset", "settings", "depth"])
     tables.draw_by_depth(path, tmp_path / "t.png")
     lines = scores_of_pictures[0].groupby("series", sort=False)["depth"].agg(list).to_dict()
-    names = ["sst2, v.txt", "sst2, no vectors, frozen", "trec, v.txt", "paper, sst2"]
+    names = ["ours, sst2, v", "ours, sst2, no vectors, frozen", "ours, trec, v", "paper, sst2"]
     assert list(lines.items()) == [(name, [0, 5]) for name in names]
 
 

@@ -1,21 +1,39 @@
-"""The pictures of the frontier: accuracy against cost for each corpus, and names at their points for one of them."""
+"""The pictures of the frontier: accuracy against cost, for each corpus and for the one of the first pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from dense_lstm_zoo.display import plots
 
 OVERVIEW = "sst2"  # the corpus of the picture on the first pages
 _INK = "#808080"  # of words and lines, readable on white and on black
 _OURS = "#2f81f7"
-COSTS = {"p50_ms_1": "milliseconds for one text", "disk_mb": "megabytes on disk"}
+COSTS = {"p50_ms_1": "milliseconds for one text (fast on the left)", "disk_mb": "megabytes on disk (small on the left)"}
+CORPORA = {
+    "sst2": "Film reviews, positive or negative (SST-2)",
+    "trec": "Questions, by the kind of answer (TREC)",
+    "cr": "Product reviews, positive or negative (CR)",
+    "ewt_upos": "Parts of speech (UD English EWT)",
+}
+# Where a name may stand, from its point: offsets in points, and how the text is aligned there.
+_PLACES = (
+    ((0, -7), "center", "top"),
+    ((0, 7), "center", "bottom"),
+    ((8, 0), "left", "center"),
+    ((-8, 0), "right", "center"),
+    ((6, -9), "left", "top"),
+    ((-6, -9), "right", "top"),
+    ((6, 9), "left", "bottom"),
+    ((-6, 9), "right", "bottom"),
+)
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -33,20 +51,22 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def draw(path: Path) -> None:
-    """Draw the rows of a CSV file into the picture beside it."""
+    """Draw the rows of a CSV file into the picture beside it: a line of panels for each corpus, one for each cost."""
     rows = pd.read_csv(path, keep_default_na=False)
-    rows["series"] = rows["model"].where(rows["kind"] == "", "ours, " + rows["kind"])
-    styles = dict(zip(sorted(dict.fromkeys(rows["series"]), key=_ours_first), _styles(), strict=False))
     datasets = list(dict.fromkeys(rows["dataset"]))
-    with plots.picture(path.with_suffix(".png"), "Test accuracy against cost", 9, 2.6 * len(datasets) + 1) as figure:
+    title = "Right answers against cost: the zoo in blue (full: ONNX, hollow: SavedModel), other libraries in grey"
+    with plots.picture(path.with_suffix(".png"), title, 11, 3.2 * len(datasets)) as figure:
         grid = figure.subplots(len(datasets), len(COSTS), squeeze=False, sharey="row")
         for line, dataset in zip(grid, datasets, strict=True):
             for axes, (cost, label) in zip(line, COSTS.items(), strict=True):
-                _panel(axes, rows[rows["dataset"] == dataset], cost, styles)
+                _panel(axes, rows[rows["dataset"] == dataset], cost)
                 axes.set_xlabel(label)
-            line[0].set_ylabel(f"{dataset}, %")
-        marks = [grid[0][0].plot([], [], linestyle="none", **style)[0] for style in styles.values()]
-        figure.legend(marks, list(styles), loc="outside lower center", ncols=3, fontsize="small")
+            line[0].set_ylabel("right answers, %")
+            line[0].set_title(CORPORA.get(dataset, dataset), loc="left", fontsize="medium", fontweight="bold")
+        figure.draw_without_rendering()  # names are placed by their sizes
+        for line, dataset in zip(grid, datasets, strict=True):
+            for axes, cost in zip(line, COSTS, strict=True):
+                _name_points(axes, rows[rows["dataset"] == dataset], cost)
 
 
 def draw_overview(path: Path) -> None:
@@ -91,25 +111,40 @@ def draw_overview(path: Path) -> None:
         figure.savefig(picture, transparent=True, metadata={"Date": None})
 
 
-def _ours_first(series: str) -> bool:
-    return not series.startswith("ours")
-
-
-def _styles() -> Iterator[dict[str, Any]]:
-    """Yield a shape and a colour for each series: ours filled, in one colour."""
-    for marker in "*P":
-        yield {"marker": marker, "color": "tab:blue", "markersize": 10}
-    for number, marker in enumerate("osDv^<>h", start=1):
-        yield {"marker": marker, "color": f"C{number}", "markersize": 6, "fillstyle": "none"}
-
-
-def _panel(axes: Any, rows: pd.DataFrame, cost: str, styles: Mapping[str, Any]) -> None:
+def _panel(axes: Any, rows: pd.DataFrame, cost: str) -> None:
     points = [(float(row[cost]), float(row["test_accuracy"])) for _, row in rows.iterrows()]
     axes.step(*zip(*front(points), strict=True), where="post", color="gray", linewidth=1, linestyle="--")
-    for (x, y), series in zip(points, rows["series"], strict=True):
-        axes.plot([x], [y], linestyle="none", **styles[series])
+    for (x, y), kind in zip(points, rows["kind"], strict=True):
+        style = {"color": _OURS, "markersize": 9} if kind else {"color": _INK, "markersize": 6}
+        axes.plot([x], [y], marker="o", fillstyle="none" if kind == "SavedModel" else "full", **style)
     axes.set(xscale="log")
-    axes.margins(x=0.1, y=0.15)
+    axes.margins(x=0.2, y=0.3)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("")
     axes.grid(alpha=0.3)
+
+
+def _name_points(axes: Any, rows: pd.DataFrame, cost: str) -> None:
+    """Write each model's name at its point, where it covers no other point or name. The zoo's stand above if they can.
+
+    A SavedModel has the name of its ONNX export, beside it.
+    """
+    points = [axes.transData.transform((float(row[cost]), float(row["test_accuracy"]))) for _, row in rows.iterrows()]
+    boxes = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
+    for _, row in rows[rows["kind"] != "SavedModel"].iterrows():
+        is_ours = row["kind"] != ""
+        name = axes.annotate(
+            row["model"].removesuffix(" + logistic regression"),
+            (float(row[cost]), float(row["test_accuracy"])),
+            textcoords="offset points",
+            color=_OURS if is_ours else "black",
+            fontweight="bold" if is_ours else "normal",
+            fontsize="small",
+        )
+        for offset, name_ha, name_va in sorted(_PLACES, key=lambda place: is_ours and place[2] != "bottom"):
+            name.set(position=offset, ha=name_ha, va=name_va)
+            box = name.get_window_extent()
+            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+            if inside and not any(box.overlaps(other) for other in boxes):
+                break
+        boxes.append(name.get_window_extent())
