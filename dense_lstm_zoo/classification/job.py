@@ -320,7 +320,7 @@ class ClassificationJob(WordVectorJob):
         missed = [row["label"] for row in classes if row["texts"] and row["precision"] is None]
         if missed:
             names = ", ".join(missed[:5]) + (", ..." if len(missed) > 5 else "")
-            metrics["never_predicted"] = f"of the {split} texts, none is labelled {names:.200}, though some should be."
+            metrics["never_predicted"] = f"the model labels no {split} text {names:.200}, though some texts have that label."
         return metrics
 
     def bundle(
