@@ -320,7 +320,9 @@ class ClassificationJob(WordVectorJob):
         missed = [row["label"] for row in classes if row["texts"] and row["precision"] is None]
         if missed:
             names = ", ".join(missed[:5]) + (", ..." if len(missed) > 5 else "")
-            metrics["never_predicted"] = f"the model labels no {split} text {names:.200}, though some texts have that label."
+            metrics["never_predicted"] = (
+                f"the model labels no {split} text {names:.200}, though some texts have that label."
+            )
         return metrics
 
     def bundle(
