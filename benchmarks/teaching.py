@@ -5,9 +5,11 @@ probabilities for the same texts; with changed copies of these as well (``--augm
 unlabelled reviews as well (``--raw``), of which those with the words of a dev or test text are left out. All are
 trained from scratch with the same vectors, and scored once. A folder of ``benchmarks.transformer_teacher`` is a teacher
 too: its files are the texts, ``--raw`` takes the first of its raw sentences, and ``--phrases`` its phrases besides.
-Rows go to results/teaching.csv, and those that are there are not measured again. From the repository's root:
+A tagger teaches a tagger in the same way, without changed copies. Rows go to results/teaching.csv, and those that are
+there are not measured again. From the repository's root:
 
     python -m benchmarks.teaching sst2 --teacher dc_bilstm_sst2 --augment 5 --raw 50000
+    python -m benchmarks.teaching ewt_upos --teacher gated_skip_tagger_ewt_upos --student bilstm_tagger --raw 20000
 """
 
 from __future__ import annotations
@@ -25,17 +27,18 @@ import pandas as pd
 
 import dense_lstm_zoo as zoo
 from benchmarks import raw_sentences
-from dense_lstm_zoo import checks, display, machine
-from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo import checks, display, machine, tasks
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks import Task
 from tuning import protocols, result_files
 from tuning.table_cells import with_spread
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
 KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "seed"]
-_MODEL = ("recipe", "vectors", "units")  # options that go to train, and say which student it is
+_MODEL = ("recipe", "vectors", "units", "num_layers")  # options that go to train, and say which student it is
 
 
-def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterator[tuple[str, Corpus]]:
+def corpora(options: argparse.Namespace, corpus: Any, folder: Path) -> Iterator[tuple[str, Any]]:
     """Yield each way to train a student, with the corpus that it is trained on."""
     yield "labels", corpus
     if _scores_file(options).exists():
@@ -50,10 +53,11 @@ def corpora(options: argparse.Namespace, corpus: Corpus, folder: Path) -> Iterat
     if options.raw:
         raw = raw_sentences.draw(options.raw, seed=1)
         ways.append((f"teacher, {options.raw:,} raw sentences", {"texts": raw, "train_texts": True}))
+    task = _task(options)
     for number, (way, arguments) in enumerate(ways):
-        output = folder / f"{number}.parquet"
+        output = folder / f"{number}.{'conll' if task.takes_tokens else 'parquet'}"
         zoo.teach(options.teacher, output=output, dataset=corpus, progress=False, **arguments)
-        yield way, corpus.with_train(zoo.load_corpus(output, "classification"))
+        yield way, corpus.with_train(zoo.load_corpus(output, task.name))
 
 
 def _labelled_texts(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -70,18 +74,23 @@ def _labelled_texts(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataF
         yield f"{way}, {options.raw:,} raw sentences", pd.concat([texts, raw[: options.raw]])
 
 
+def _task(options: argparse.Namespace) -> Task:
+    """Return the task of the student."""
+    return tasks.find(registry.entry(options.student).task)
+
+
 def _scores_file(options: argparse.Namespace) -> Path:
     return Path(options.teacher) / "scores.json"
 
 
-def measure(options: argparse.Namespace, corpus: Corpus) -> Iterator[dict[str, Any]]:
+def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]]:
     """Yield the row of the teacher, and of each student."""
     about = json.loads(_scores_file(options).read_text()) if _scores_file(options).exists() else {}
     name = about.get("encoder", options.teacher)
     command = f"python -m benchmarks.teaching {options.dataset} --teacher {name} --student {options.student}"
     model = {option: value for option in _MODEL if (value := getattr(options, option))}
     for option, value in model.items():
-        command += f" --{option} {value}"
+        command += f" --{option.replace('_', '-')} {value}"
     command += " --phrases" if options.phrases else ""
     for option in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
         value = getattr(options, option)
@@ -160,6 +169,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--recipe", help="a recipe of the student (default: its own settings)")
     parser.add_argument("--vectors", help="word vectors of the student (default: those of its recipe)")
     parser.add_argument("--units", type=int, help="units of the student (default: those of its recipe)")
+    parser.add_argument("--num-layers", type=int, help="layers of the student (default: those of its recipe)")
     parser.add_argument("--phrases", action="store_true", help="the phrases that a transformer_teacher has labelled")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the students there (default: not kept)")
     parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
@@ -173,7 +183,10 @@ def main(argv: list[str] | None = None) -> None:
         checks.integer(f"--{name}", getattr(options, name))
     checks.positive("--temperature", options.temperature)
     checks.share("--hard-weight", options.hard_weight)
-    corpus: Any = zoo.load_corpus(options.dataset, "classification")
+    task = _task(options)
+    if task.takes_tokens and (options.augment or options.phrases or _scores_file(options).exists()):
+        raise ValueError("A tagger's teacher is a tagger, without --augment and --phrases; leave them out.")
+    corpus: Any = zoo.load_corpus(options.dataset, task.name)
     if corpus.test is None:
         raise ValueError(f"{options.dataset} has no test texts; name a corpus that has.")
     for each in measure(options, corpus.with_dev()):

@@ -9,7 +9,9 @@ import types
 import pandas as pd
 import pytest
 
+import dense_lstm_zoo as zoo
 from benchmarks import teaching
+from tests.training_harness import small_demo
 from tuning import result_files
 
 BAD = [
@@ -36,6 +38,9 @@ BAD = [
     ("teaching", ["demmo", "--teacher", "none"], "Did you mean 'demo'"),
     ("teaching", ["demo", "--teacher", "none", "--seeds", "0"], "--seeds must be an integer of at least 1"),
     ("teaching", ["demo", "--teacher", "none", "--temperature", "0"], "--temperature must be a finite number above 0"),
+    ("teaching", ["demo", "--teacher", "none", "--student", "bilstm_taggr"], "Did you mean 'bilstm_tagger'"),
+    ("teaching", ["demo", "--teacher", "none", "--student", "bilstm_tagger", "--augment", "2"], "without --augment"),
+    ("teaching", ["ewt_upo", "--teacher", "none", "--student", "bilstm_tagger"], "Did you mean 'ewt_upos'"),
     ("self_training", ["demmo", "--rest"], "Did you mean 'demo'"),
     ("self_training", ["demo"], "Name other texts: --raw N, sentences of reviews, or --rest"),
     ("self_training", ["demo", "--rest", "--labels", "9999"], "--labels must be below "),
@@ -95,6 +100,22 @@ def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(
     options.raw = 100
     with pytest.raises(ValueError, match="has 5 raw sentences, and --raw asks for 100"):
         list(teaching._labelled_texts(options))
+
+
+@pytest.mark.slow
+def test_a_tagger_teaches_a_tagger_and_each_way_has_a_row(tmp_path, monkeypatch):
+    corpus, sizes = small_demo("tagging"), {"units": 4, "embedding_dim": 5, "num_layers": 1, "vectors": "none"}
+    zoo.train("bilstm_tagger", corpus, tmp_path / "teacher", epochs=1, progress=False, **sizes)
+    monkeypatch.setattr(teaching, "RESULTS", tmp_path / "teaching.csv")
+    monkeypatch.setattr(teaching.raw_sentences, "draw", lambda number, seed: ["The old man saw her."] * number)
+    load_corpus = zoo.load_corpus
+    monkeypatch.setattr(zoo, "load_corpus", lambda name, task: corpus if name == "demo" else load_corpus(name, task))
+    small = "--student bilstm_tagger --vectors none --units 4 --num-layers 1 --raw 2 --epochs 1 --seeds 1"
+    teaching.main(["demo", "--teacher", str(tmp_path / "teacher"), *small.split()])
+    rows = pd.read_csv(tmp_path / "teaching.csv")
+    assert rows.way.tolist() == ["the teacher", "labels", "teacher", "teacher, 2 raw sentences"]
+    assert rows.texts.tolist()[2:] == [300, 301]
+    assert "--vectors none --units 4 --num-layers 1 --raw 2 --temperature 1 --epochs 1 --seeds 1" in rows.command[1]
 
 
 def test_a_row_is_told_from_others_by_its_key(tmp_path):

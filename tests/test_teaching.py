@@ -285,9 +285,9 @@ def test_outputs_and_files_are_checked_before_any_work(tmp_path, folder):
     (tmp_path / "answers.csv").write_text("text,mood\na,bad\n")
     with pytest.raises(ValueError, match="has no answer: expected columns probability_NAME"):
         quiet(tmp_path / "answers.csv", output=tmp_path / "new.csv")
-    tagger = bundle_harness.bundle("bilstm_tagger").save(tmp_path / "tagger")
-    with pytest.raises(ValueError, match="is for tagging; a teacher gives each text a label"):
-        quiet(tagger, output=tmp_path / "new.csv")
+    language_model = bundle_harness.bundle("dense_lstm_lm").save(tmp_path / "lm")
+    with pytest.raises(ValueError, match="is for language_model; a teacher gives labels, as classifiers or taggers do"):
+        quiet(language_model, output=tmp_path / "new.csv")
 
 
 def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):

@@ -16,13 +16,13 @@ from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.label_columns import LabelColumns
 from dense_lstm_zoo.data.labels import key as label_key
+from dense_lstm_zoo.data.soft_labels import NO_LABEL
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-NO_LABEL = -2  # of a text whose label nobody knows
 _LIKELY = 0.5  # the probability from which a label is one of several that stand for missing ones
 _SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 

@@ -9,18 +9,16 @@ import keras
 import numpy as np
 from keras import ops
 
-from dense_lstm_zoo.classification.corpus import NO_LABEL, Split
+from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.classification.label_sets import weights_of_shares
+from dense_lstm_zoo.data.soft_labels import NO_LABEL
+from dense_lstm_zoo.models import distillation
 from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
 
 
 class DistillationLoss(keras.losses.Loss):
-    """The loss of Hinton et al. 2015, section 2, for targets that ``targets`` makes.
-
-    With the teacher's probabilities q at the temperature T, the student's logits z, and a text's own label y:
-    L = (1 - a) T^2 H(q, softmax(z / T)) + a H(y, softmax(z)), and a = 0 for a text without a label of its own.
-    T^2 keeps the size of the gradient the same at every temperature.
+    """The loss of ``models.distillation.losses`` for targets that ``targets`` makes.
 
     Integer labels instead of such targets, as dev batches have, give the plain cross-entropy.
 
@@ -46,14 +44,7 @@ class DistillationLoss(keras.losses.Loss):
         """Return the loss of each text: (batch,)."""
         if not _is_soft(y_true):
             return keras.losses.sparse_categorical_crossentropy(ops.reshape(y_true, (-1,)), y_pred, from_logits=True)
-        labels, shares = ops.cast(y_true[:, 0], "int32"), ops.cast(y_true[:, 1:], y_pred.dtype)
-        soft = -ops.sum(shares * ops.log_softmax(y_pred / self.temperature), axis=-1) * self.temperature**2
-        if not self.hard_weight:
-            return soft
-        own = ops.one_hot(labels, y_pred.shape[-1], dtype=y_pred.dtype)  # zeros without a label
-        hard = -ops.sum(own * ops.log_softmax(y_pred), axis=-1)
-        weight = self.hard_weight * ops.cast(labels >= 0, y_pred.dtype)
-        return (1 - weight) * soft + weight * hard
+        return distillation.losses(y_true[:, 0], y_true[:, 1:], y_pred, self.temperature, self.hard_weight)
 
 
 class Agreement(keras.metrics.SparseCategoricalAccuracy):
@@ -133,13 +124,12 @@ def targets(split: Split, temperature: float = 1.0) -> np.ndarray:
         >>> targets(split, temperature=2.0).round(3).tolist()  # square roots, with the sum 1
         [[1.0, 0.3330000042915344, 0.6669999957084656], [-2.0, 0.75, 0.25]]
     """
-    shares = split.probabilities.astype(np.float64)
     if split.is_several:
+        shares = split.probabilities.astype(np.float64)
         yes, no = shares ** (1 / temperature), (1 - shares) ** (1 / temperature)
         sets = np.where(split.is_labelled[:, None], split.targets(shares.shape[1]), NO_LABEL)
         return np.column_stack([yes / (yes + no), sets]).astype(np.float32)
-    shares = (shares / shares.max(axis=1, keepdims=True)) ** (1 / temperature)
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares = distillation.softened(split.probabilities, temperature)
     labels = np.where(split.is_labelled, np.asarray(split.labels), NO_LABEL)
     return np.column_stack([labels, shares]).astype(np.float32)
 
@@ -168,9 +158,7 @@ def weights(split: Split, class_weight: Mapping[int, float] | None) -> np.ndarra
         return None
     if split.is_several:
         return weights_of_shares(class_weight, split.probabilities)
-    by_class = np.array([class_weight[label] for label in range(split.probabilities.shape[1])])
-    text_weights: np.ndarray = split.probabilities @ by_class
-    return text_weights
+    return distillation.mean_weights(split.probabilities, class_weight)
 
 
 def compile_student(model: keras.Model, temperature: float, hard_weight: float, *, is_several: bool) -> None:

@@ -26,6 +26,7 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabular
 from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training import taught
 from dense_lstm_zoo.training.class_weights import in_config
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
@@ -80,17 +81,7 @@ class ClassificationJob(WordVectorJob):
 
     def _check_teaching(self, corpus: Corpus, options: Options) -> None:
         """Raise ``ValueError`` for options of soft labels that the corpus, or the kind of training, does not have."""
-        for part in ("dev", "test"):
-            split = getattr(corpus, part)
-            if split is not None and not split.labelled.all():
-                raise ValueError(f"{corpus.name}'s {part} texts have soft labels; scores need a label for each.")
-        for name in ("temperature", "hard_weight"):
-            value = getattr(options, name)
-            if value is not None and not corpus.train.is_soft:
-                raise ValueError(
-                    f"{name}={value!r} is for training texts with soft labels (columns probability_NAME); those of "
-                    f"{corpus.name} have labels alone. Leave it out."
-                )
+        taught.check(corpus, options, "columns probability_NAME")
         if options.temperature is not None and options.head and options.epochs == 1:
             raise ValueError(
                 f"temperature={options.temperature!r} is not for a run that fits the last layer alone, as a "
@@ -135,32 +126,18 @@ class ClassificationJob(WordVectorJob):
             num_cut = (lengths > most).sum()
             text += f"\nmax_tokens={most:,} cuts {num_cut:,} of {len(lengths):,} training texts."
         if self.corpus.train.is_soft:
-            text += f"\n{self._teaching}"
+            text += f"\n{taught.summary(self.corpus.train, self.labels, self.options)}"
         if self.options.head and (number := len(self.corpus.train)) > _FITTED:
             text += f"\nThe last layer is fitted on {_FITTED:,} of {number:,} training texts."
         if self.corpus.test is not None:
             return text
         return f"{text}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
 
-    @property
-    def _teaching(self) -> str:
-        """A line about the teacher, for the log."""
-        train, options = self.corpus.train, self.options
-        teachers = f"taught by {', '.join(train.teachers)}: " if train.teachers else ""
-        return (
-            f"{teachers}probabilities of {len(self.labels):,} labels for {len(train):,} training texts, "
-            f"{int(train.labelled.sum()):,} of which have a label; temperature {options.temperature or 1:g}, weight of "
-            f"the label {options.hard_weight or 0:g}"
-        )
-
     def cautions(self) -> dict[str, str]:
         """Return sentences about a dev set that is too small to choose an epoch by, or whose labels are a teacher's."""
         cautions = {}
         if self.learns_agreement:
-            cautions["taught_dev"] = (
-                "no text has a label of its own, so that scores of texts held out only say how often the model agrees "
-                "with its teacher. A dev file with right labels says more."
-            )
+            cautions["taught_dev"] = taught.CAUTION
         count = len(self.corpus.dev or ())
         if count >= _SMALL_DEV or self._is_head_alone:
             return cautions
@@ -195,11 +172,9 @@ class ClassificationJob(WordVectorJob):
         """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
         options = {"class_weights": in_config(weights), "monitor": monitor, "calibrate": self.options.calibrate or None}
-        for name in ("max_batch_tokens", "head", "effort", "thresholds", "temperature", "hard_weight"):
+        for name in ("max_batch_tokens", "head", "effort", "thresholds"):
             options[name] = getattr(self.options, name)
-        if (train := self.corpus.train).is_soft:
-            counts = {"texts": len(train), "labelled": int(train.labelled.sum())}
-            options["taught_by"] = {"teachers": list(train.teachers), **counts}
+        options |= taught.record(self.corpus.train, self.options)
         return {name: value for name, value in options.items() if value is not None}
 
     @classmethod

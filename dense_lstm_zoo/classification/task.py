@@ -5,7 +5,7 @@ from typing import Any
 from dense_lstm_zoo.classification.answers import ANSWERS
 from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.tasks import Effort, Task
-from dense_lstm_zoo.tasks.options import BATCHES, CLASS_WEIGHTS, CONTEXT, WORD_VECTORS, Option
+from dense_lstm_zoo.tasks.options import BATCHES, CLASS_WEIGHTS, CONTEXT, SOFT_LABELS, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
 
@@ -65,21 +65,7 @@ TASK = Task(
         ),
         Option("max_tokens", int, "read only the first N tokens of a text", otherwise="all", metavar="N"),
         Option("calibrate", bool, "fit the temperature of the probabilities on dev", otherwise="no"),
-        Option(
-            "temperature",
-            float,
-            "for texts with soft labels: divides the logits of teacher and student in the loss, such as 2",
-            otherwise="1",
-            metavar="T",
-        ),
-        Option(
-            "hard_weight",
-            float,
-            "for texts with soft labels: the weight of a text's own label in the loss, from 0 to 1",
-            otherwise="0",
-            metavar="WEIGHT",
-            is_share=True,
-        ),
+        *SOFT_LABELS,
     ),
     defaults=Recipe(name="", source="", models={}),
     space={

@@ -14,7 +14,7 @@ from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
-from dense_lstm_zoo.teaching import soft_files, teachers
+from dense_lstm_zoo.teaching import soft_files, teachers, token_teachers, token_teaching
 
 
 @command(
@@ -23,12 +23,15 @@ from dense_lstm_zoo.teaching import soft_files, teachers
     argument(
         "teacher",
         nargs="+",
-        help="a trained classifier (folder, preset's name or address) or a file of answers, or several for their mean",
+        help="a trained classifier or tagger (folder, preset's name or address) or a file of answers, or several for "
+        "their mean",
     ),
     argument(
         "--file", metavar="FILE", help="texts: one per line, or a table (default: the training texts of --dataset)"
     ),
-    argument("-o", "--output", metavar="FILE", required=True, help="csv, jsonl or parquet, by its name; required"),
+    argument(
+        "-o", "--output", metavar="FILE", required=True, help="csv, jsonl or parquet, or for a tagger conll; required"
+    ),
     OVERWRITE,
     argument(
         "--dataset",
@@ -64,15 +67,21 @@ def label(
     **options: Any,
 ) -> None:
     """Write soft labels."""
-    soft_files.check_format(check_output(output, overwrite))
+    target = check_output(output, overwrite)
     if file is not None:
         files.existing_file(file)
-    task = tasks.of_texts_with_labels()
+    delimiter = check_delimiter(options.pop("delimiter"))
+    is_for_tokens = token_teaching.is_for_tokens(target)
+    task = token_teaching.task() if is_for_tokens else tasks.of_texts_with_labels()
+    (token_teaching.check_target if is_for_tokens else soft_files.check_format)(target)
     corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
-    columns = {name: options[name] for name in ("text_column", "label_column", "label_separator", "encoding")}
-    columns["delimiter"] = check_delimiter(options.pop("delimiter"))
-    is_several = None if corpus is None else corpus.is_several
-    source = teachers.find(teacher, labels or (corpus and list(corpus.label_names)), columns, is_several)
+    if is_for_tokens:
+        names = labels or (corpus and list(corpus.tag_names))
+        source = token_teachers.find(teacher, names, task, options["encoding"])
+    else:
+        columns = {name: options[name] for name in ("text_column", "label_column", "label_separator", "encoding")}
+        names, is_several = labels or (corpus and list(corpus.label_names)), corpus and corpus.is_several
+        source = teachers.find(teacher, names, {**columns, "delimiter": delimiter}, is_several)
     import_tensorflow()
-    columns = {"delimiter": columns["delimiter"], "overwrite": overwrite, "labels": labels}
-    zoo.teach(source, file, output=output, dataset=corpus, **columns, **options)
+    settings: dict[str, Any] = {"delimiter": delimiter, "overwrite": overwrite, "labels": labels}
+    zoo.teach(source, file, output=output, dataset=corpus, **settings, **options)

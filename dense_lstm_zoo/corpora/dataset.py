@@ -12,7 +12,7 @@ from typing import Any
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.corpora.names import list_corpora
 from dense_lstm_zoo.corpora.own_files import formats, input_format, read_corpus, read_split
-from dense_lstm_zoo.data import sources
+from dense_lstm_zoo.data import soft_sentences, sources
 from dense_lstm_zoo.data.frames import PART_NAMES
 from dense_lstm_zoo.data.sources import Source
 from dense_lstm_zoo.storage import files
@@ -270,6 +270,8 @@ def _in_folder(folder: Path, task: str | None, spelling: Callable[[str], str]) -
     for name, stems in PART_NAMES.items():
         part = f"{name}_file"
         paths = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0] in stems and path.is_file()]
+        beside = {soft_sentences.file_beside(path) for path in paths}
+        paths = [path for path in paths if path not in beside]
         if len(paths) > 1:
             names = " and ".join(path.name for path in paths)
             raise ValueError(f"{folder} holds {names}; name one of them with {spelling(part)}.")

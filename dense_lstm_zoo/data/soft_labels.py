@@ -17,6 +17,7 @@ PREFIX = "probability_"  # of the column of each label
 NESTED = "probabilities"  # in JSON, an object with the probability of each label
 TEACHER = "teacher"  # the column that names who gave the probabilities
 LABEL = "label"  # the usual column of the labels, which may be missing beside probabilities. Any other must be there
+NO_LABEL = -2  # in place of the index of a label that nobody knows
 _TOLERANCE = 0.01  # of a sum: files hold rounded numbers
 _MOST_TEACHERS, _LONGEST_NAME = 20, 500  # more are not told
 _EXACT = 1e-5  # sums nearer to one are those of float32
@@ -153,12 +154,13 @@ def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> di
     return nested
 
 
-def checked(values: Any, locate: Callable[[int], str], *, is_several: bool = False) -> np.ndarray:
+def checked(values: Any, locate: Callable[[int], str], unit: str = "text", *, is_several: bool = False) -> np.ndarray:
     """Return probabilities as float32 (texts, labels), each row with the sum 1 unless texts may have several labels.
 
     Args:
         values: The probabilities (texts, labels).
         locate: Returns where a row is, for errors.
+        unit: What has a row: a text or a token.
         is_several: Whether texts may have several labels. Each probability is then one by itself, from 0 to 1.
 
     Raises:
@@ -191,8 +193,9 @@ def checked(values: Any, locate: Callable[[int], str], *, is_several: bool = Fal
         if is_wrong.any():
             place = int(is_wrong.argmax())
             shares = ", ".join(f"{share:.6g}" for share in rows[place, :8]) + (", ..." if rows.shape[1] > 8 else "")
-            total = f", which add up to {sums[place]:.6g}.{_SEVERAL_ADVICE}" if "add up" in complaint else "."
-            raise ValueError(f"{locate(place)}: the probabilities of a text {complaint}; received {shares}{total}")
+            advice = _SEVERAL_ADVICE if unit == "text" else ""
+            total = f", which add up to {sums[place]:.6g}.{advice}" if "add up" in complaint else "."
+            raise ValueError(f"{locate(place)}: the probabilities of a {unit} {complaint}; received {shares}{total}")
     is_rounded = np.abs(sums - 1) > _EXACT
     rows = np.where(is_rounded[:, None], rows / np.where(is_rounded, sums, 1.0)[:, None], rows)
     return rows.clip(max=1.0).astype(np.float32)

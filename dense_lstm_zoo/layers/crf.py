@@ -126,10 +126,20 @@ class CRF(keras.layers.Layer):
 
     def marginals(self, potentials: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return the probability of each tag at each token, (batch, time, K), zeros past the length."""
+        shares, real = self._log_marginals(potentials, lengths)
+        return ops.where(real, ops.exp(shares), 0.0)
+
+    def log_marginals(self, potentials: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return the logarithm of ``marginals``, (batch, time, K), zeros past the length. It has a gradient."""
+        shares, real = self._log_marginals(potentials, lengths)
+        return ops.where(real, shares, 0.0)
+
+    def _log_marginals(self, potentials: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the logarithms of the marginals, and which steps are real: (batch, time, 1)."""
         alphas = self._forward(potentials, lengths)[1]
         scores, lengths, real = self._prepare(potentials, lengths)
         if potentials.shape[0] == 0:  # as in a call
-            return ops.zeros(ops.shape(potentials), "float32")
+            return ops.zeros(ops.shape(potentials), "float32"), ops.ones((*ops.shape(potentials)[:2], 1), bool)
         transitions, end = ops.cast(self.transitions, "float32"), ops.cast(self.end, "float32")
 
         def backward(beta: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,8 +154,8 @@ class CRF(keras.layers.Layer):
         _, betas = ops.scan(backward, last, ops.flip(steps, axis=0))
         betas = ops.concatenate([ops.flip(betas, axis=0), last[None]], axis=0)
         both = alphas + betas
-        shares = ops.where(real, ops.exp(both - ops.logsumexp(both, axis=2, keepdims=True)), 0.0)
-        return ops.transpose(shares[:-1], (1, 0, 2))
+        shares = both - ops.logsumexp(both, axis=2, keepdims=True)
+        return ops.transpose(shares[:-1], (1, 0, 2)), ops.transpose(real[:-1], (1, 0, 2))
 
     def _prepare(
         self, potentials: Tensor, lengths: Tensor, mask: Tensor | None = None

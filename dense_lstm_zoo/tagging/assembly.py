@@ -60,7 +60,11 @@ class SentenceLoss(keras.losses.Loss):
             losses = ops.sparse_categorical_crossentropy(ops.where(is_known, tags, 0), y_pred, from_logits=True)
             losses = losses if weights is None else losses * ops.cast(weights, losses.dtype)
             total = ops.sum(ops.where(is_known, losses, 0.0), axis=1)
-        losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(is_known, "int32"), axis=1), 1), total.dtype)
+        return self._mean(total, is_known)
+
+    def _mean(self, total: Any, counts: Any) -> Any:
+        """Return the loss of each sentence from the sum over its tokens, and which of them count: (batch, time)."""
+        losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(counts, "int32"), axis=1), 1), total.dtype)
         if not self.sum_gradients:
             return losses
         # Under a strategy each replica has part of the batch, and their gradients are averaged.
@@ -117,7 +121,9 @@ class CRFTagger(IdsOnly, keras.Model):
     """A tagger's network whose logits are the potentials of a conditional random field.
 
     It is trained on -log p(tags) / tokens, averaged over sentences, and scored on the likeliest tag sequence. A token
-    with an unknown tag (-2) may have any tag: log p sums over them, and the token is not counted.
+    with an unknown tag (-2) may have any tag: log p sums over them, and the token is not counted. A teacher's
+    probabilities are compared with the marginals (Kakade et al. 2002, "An alternate objective function for Markovian
+    fields", where the probabilities are 0 and 1).
 
     Args:
         core: The network: a dictionary of ids to potentials (batch, time, tags).
@@ -145,6 +151,9 @@ class CRFTagger(IdsOnly, keras.Model):
         """Return the mean loss of the batch, plus the losses that layers add."""
         if self.crf is None:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
+        if len(y.shape) == 3:  # a teacher's probabilities: the logarithms of probabilities are logits of them
+            marginals = self.crf.log_marginals(y_pred, lengths_of(x))
+            return super().compute_loss(x, y, marginals, sample_weight, training)
         likelihoods = self.crf.log_likelihood(y_pred, y, lengths_of(x))
         return super().compute_loss(x, y, likelihoods, sample_weight, training)
 

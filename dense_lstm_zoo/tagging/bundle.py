@@ -259,6 +259,8 @@ class TaggingBundle(Bundle):
 
         if not len(split):
             raise ValueError("evaluate needs at least one sentence; received none.")
+        if split.is_soft and not split.labelled.all():
+            raise ValueError("evaluate needs tags; some sentences have soft labels alone, which a teacher gave.")
         tags = self.tags_of(split)
         scores, analysis = analyses.analyse(split, tags, self.labels)
         if "no_spans" in analysis:

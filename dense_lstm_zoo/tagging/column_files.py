@@ -13,7 +13,9 @@ from pathlib import Path
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.dataset import as_option
+from dense_lstm_zoo.data import soft_sentences
 from dense_lstm_zoo.data.columns import ColumnFile, Row, describe, form_column
+from dense_lstm_zoo.data.soft_sentences import SoftSentences
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 
@@ -26,6 +28,9 @@ def read_columns(
     encoding: str = "utf-8",
 ) -> TaggedSplit:
     """Read the tokens and tags of a file in columns. ``ColumnFile`` finds its sentences.
+
+    A file ``NAME.probabilities.jsonl`` beside it holds soft labels, a line for each sentence. Sentences with ``_`` in
+    place of each tag have these alone.
 
     Args:
         path: The file, plain or .gz.
@@ -60,6 +65,7 @@ def read_columns(
             columns["tag_column"] = file.layout.names.index("UPOS")
     file = replace(file, is_even=min(columns.values()) < 0)
     tags_of_conllu = {i for i, name in enumerate(file.layout.names) if name in ("UPOS", "XPOS")}
+    is_soft = soft_sentences.file_beside(file.path).is_file()
     tokens: list[list[str]] = []
     tags: list[list[str]] = []
     lines: list[array[int]] = []
@@ -70,6 +76,8 @@ def read_columns(
         for (name, column), sentences in zip(columns.items(), (tokens, tags), strict=True):
             # In CoNLL-U "_" means that there is no value, but it may be a token.
             gap = "_" if column % len(rows[0][1]) in tags_of_conllu else ""
+            if name == "tag_column" and is_soft and all(row[column] == soft_sentences.NO_TAG for _, row in rows):
+                gap = ""
             for number, row in rows:
                 if row[column] in ("", gap):
                     raise ValueError(
@@ -82,7 +90,28 @@ def read_columns(
     if not tokens:
         raise ValueError(f"{file.path} is empty: it has no sentences; a sentence has one line of columns per token.")
     _check_words(file.path, tokens)
-    return TaggedSplit(tokens, tags, lines)
+    soft = soft_sentences.read_beside(file.path, tokens)
+    return (
+        TaggedSplit(tokens, tags, lines) if soft is None else _with_probabilities(file.path, tokens, tags, lines, soft)
+    )
+
+
+def _with_probabilities(
+    path: Path, tokens: list[list[str]], tags: list[list[str]], lines: list[array[int]], soft: SoftSentences
+) -> TaggedSplit:
+    """Return sentences with the probabilities that stand beside their file."""
+    own = [None if {*each} == {soft_sentences.NO_TAG} else each for each in tags]
+    for each, matrix, numbers in zip(own, soft.matrices, lines, strict=True):
+        if each is None and matrix is None:
+            raise ValueError(
+                f"{path}, line {numbers[0]}: the sentence has neither tags nor, in "
+                f"{soft_sentences.file_beside(path).name}, probabilities."
+            )
+        for tag, number in zip(each or (), numbers, strict=False):
+            if tag not in soft.names:
+                location = f"tag for the probabilities of {path}, line {number}:"
+                raise checks.unknown_name(location, tag, soft.names)
+    return TaggedSplit(tokens, own, lines, probabilities=soft.matrices, tag_names=soft.names, teachers=soft.teachers)
 
 
 _NAMES = {

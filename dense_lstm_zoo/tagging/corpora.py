@@ -41,7 +41,8 @@ def read_column_files(
         name: The corpus's name.
         train_file: The file to train on.
         dev_file: The file to choose the best epoch on. Without it the last tenth of the training sentences is held out,
-            in one piece, because neighbouring sentences share names and topics.
+            in one piece, because neighbouring sentences share names and topics. With soft labels, ``train`` holds out a
+            tenth of the sentences that have tags of their own.
         test_file: The file to report the final score on, if there is one.
         token_column: As in ``read_columns``.
         tag_column: As in ``read_columns``.
@@ -74,22 +75,20 @@ def read_column_files(
 def _corpus(name: str, parts: dict[str, TaggedSplit], train_file: str | Path, columns: dict[str, Any]) -> TaggingCorpus:
     """Return a corpus of the parts that were given, with the end of train as dev if there is none."""
     train, dev = parts["train"], parts.get("dev")
-    if dev is None:
+    is_end_of_train = dev is None and not train.is_soft  # of soft labels, the training holds out true ones
+    if is_end_of_train:
         if len(train) < 2:
             raise ValueError(
                 f"{train_file} has only one sentence, so none can be held out; give a dev_file (--dev-file). Blank "
                 "lines separate sentences."
             )
         train, dev = _hold_out(train)
-    return TaggingCorpus(name, train, dev, parts.get("test"), columns=columns)
+    test = parts.get("test")
+    return TaggingCorpus(name, train, dev, test, columns=columns, dev_is_end_of_train=is_end_of_train)
 
 
 def _hold_out(train: TaggedSplit) -> tuple[TaggedSplit, TaggedSplit]:
-    num_train = len(train) - max(len(train) // 10, 1)
-    return (
-        TaggedSplit(train.tokens[:num_train], train.tags[:num_train]),
-        TaggedSplit(train.tokens[num_train:], train.tags[num_train:]),
-    )
+    return train.held_out(max(train.num_own // 10, 1))
 
 
 _CONLL2000_SIZES = ((8_936, 211_727), (2_012, 47_377))
@@ -145,7 +144,8 @@ def read_demo(name: str, paths: list[Path]) -> TaggingCorpus:
     """Return the generated demo corpus for taggers. It has no files."""
     from dense_lstm_zoo.tagging.demo import demo_tagging_splits
 
-    return TaggingCorpus(name, **demo_tagging_splits())
+    splits = demo_tagging_splits()
+    return TaggingCorpus(name, splits["train"], splits["dev"], splits["test"])
 
 
 _EWT_HOME = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.15/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_predictions
 from dense_lstm_zoo.models.registry import network
+from dense_lstm_zoo.tagging import distillation
 from dense_lstm_zoo.tagging.batches import TaggedExamples
 from dense_lstm_zoo.tagging.bundle import TaggingBundle
 from dense_lstm_zoo.tagging.corpus import RARE, TaggingCorpus, merge_rare_tags
@@ -21,12 +23,16 @@ from dense_lstm_zoo.tagging.vocabulary import (
     carry_tagging_vocabulary,
 )
 from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training import taught
 from dense_lstm_zoo.training.class_weights import check_loss, in_config, weights_of
 from dense_lstm_zoo.training.job import FitData, WordVectorJob
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
 
+_DEV_FRACTION = 0.1  # of soft labels, where there is no dev part
+
 if TYPE_CHECKING:
     import keras
+    import numpy as np
     import pandas as pd
 
     from dense_lstm_zoo.bundles.bundle import Bundle
@@ -39,6 +45,9 @@ class TaggingJob(WordVectorJob):
     PARTS: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
+        taught.check(corpus, options, "a file NAME.probabilities.jsonl beside NAME.conll")
+        if corpus.train.is_soft:
+            corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
         if corpus.dev is None:
             raise ValueError(
                 f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file, --dev-file)."
@@ -85,13 +94,31 @@ class TaggingJob(WordVectorJob):
         tokens: list[list[str]] = part.tokens
         return tokens
 
+    def summary(self) -> str:
+        """Return a summary of the corpus, of how much of it the vectors cover, and of its teacher."""
+        train = self.corpus.train
+        teaching = [taught.summary(train, self.labels, self.options)] if train.is_soft else []
+        return "\n".join([super().summary(), *teaching])
+
     def cautions(self) -> dict[str, str]:
-        """Return a sentence about tags that look as if they marked spans, but in no scheme."""
+        """Return sentences about tags that seem to mark spans, but in no scheme, and about dev tags of a teacher."""
+        cautions = {} if self.corpus.dev.labelled.any() else {"taught_dev": taught.CAUTION}
         try:
             scheme_of(self.labels)
         except SchemeError as error:
-            return {"no_spans": f"Spans will not be scored. {error}"} if error.is_doubtful else {}
-        return {}
+            return {**cautions, **({"no_spans": f"Spans will not be scored. {error}"} if error.is_doubtful else {})}
+        return cautions
+
+    @classmethod
+    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+        """Return a checksum of a corpus, its soft labels and word vectors."""
+        digest, train = super().fingerprint(corpus, matrix), corpus.train
+        if not train.is_soft:
+            return digest
+        whole = hashlib.sha256(digest.encode() + repr(train.tag_names).encode() + train.labelled.tobytes())
+        for shares in train.probabilities:
+            whole.update(shares.tobytes())
+        return whole.hexdigest()
 
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and tags, and the length of the vectors."""
@@ -119,6 +146,7 @@ class TaggingJob(WordVectorJob):
                 ),
                 **self.vector_config(),
                 **({"columns": columns} if columns else {}),
+                **taught.record(self.corpus.train, self.options),
             },
         }
 
@@ -130,12 +158,18 @@ class TaggingJob(WordVectorJob):
         assert self.corpus.dev is not None  # checked when the job was created
         tokens_to_ids = self._vocabulary(config).tokens_to_ids()
         signature = tokens_to_ids.signature, tf.TensorSpec((None, None), tf.int32)
+        of_training, options = signature, self.options
+        if self.corpus.train.is_soft:
+            distillation.compile_student(model, options.temperature or 1.0, options.hard_weight or 0.0)
+            of_training = signature[0], tf.TensorSpec((None, None, 1 + len(self.labels)), tf.float32)
         tags = {tag: i for i, tag in enumerate(self.corpus.tag_names)}
-        train = TaggedExamples(tokens_to_ids, self.corpus.train, tags, self.tag_weights)
+        train = TaggedExamples(
+            tokens_to_ids, self.corpus.train, tags, self.tag_weights, temperature=options.temperature or 1.0
+        )
         batches = ShuffledBatches(
             train.lengths,
             train.collate,
-            signature if self.tag_weights is None else (*signature, tf.TensorSpec((None, None), tf.float32)),
+            of_training if self.tag_weights is None else (*of_training, tf.TensorSpec((None, None), tf.float32)),
             batch_size=self.options.batch_size,
             seed=self.options.seed,
             max_tokens=self.options.max_batch_tokens or MAX_TOKENS,
@@ -150,4 +184,6 @@ class TaggingJob(WordVectorJob):
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> TaggingBundle:
         """Return the bundle."""
+        if self.corpus.train.is_soft:
+            distillation.compile_as_built(model)
         return TaggingBundle(model, config, self._vocabulary(config), self.labels, {}, history, dev_curve=dev_curve)

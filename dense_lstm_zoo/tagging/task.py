@@ -2,7 +2,7 @@
 
 from dense_lstm_zoo.tagging.answers import ANSWERS
 from dense_lstm_zoo.tasks import Task
-from dense_lstm_zoo.tasks.options import BATCHES, CLASS_WEIGHTS, CONTEXT, WORD_VECTORS, Option
+from dense_lstm_zoo.tasks.options import BATCHES, CLASS_WEIGHTS, CONTEXT, SOFT_LABELS, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
 
@@ -19,6 +19,7 @@ TASK = Task(
         *BATCHES,
         Option("min_tag_count", int, "number of occurrences in training that a tag needs; rarer ones become RARE", 1),
         CLASS_WEIGHTS,
+        *SOFT_LABELS,
     ),
     defaults=Recipe(name="", source="", models={}, batch_size=32, epochs=30, patience=5),
     space={

@@ -212,6 +212,25 @@ CLASS_WEIGHTS = Option(
     metavar="WEIGHTS",
 )
 
+# For tasks that learn from a teacher's probabilities. See ``training/taught.py``.
+SOFT_LABELS = (
+    Option(
+        "temperature",
+        float,
+        "for texts with soft labels: divides the logits of teacher and student in the loss, such as 2",
+        otherwise="1",
+        metavar="T",
+    ),
+    Option(
+        "hard_weight",
+        float,
+        "for texts with soft labels: the weight of a text's own label in the loss, from 0 to 1",
+        otherwise="0",
+        metavar="WEIGHT",
+        is_share=True,
+    ),
+)
+
 
 class Options(SimpleNamespace):
     """The options of one training run, each with its value, as attributes."""

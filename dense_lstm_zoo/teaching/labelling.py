@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.progress import Progress
@@ -32,7 +34,7 @@ class Labelling:
     Args:
         folder: The folder.
         teacher: The teacher.
-        texts: The texts, in their order.
+        texts: The texts, in their order: strings, or lists of words, which have a row of answers for each word.
         batch_size: Texts that the teacher is asked for at once.
         overwrite: Whether to discard answers that another teacher, or to other texts, gave.
 
@@ -42,9 +44,11 @@ class Labelling:
     """
 
     def __init__(
-        self, folder: Path, teacher: Teacher, texts: Sequence[str], batch_size: int, *, overwrite: bool = False
+        self, folder: Path, teacher: Teacher, texts: Sequence[Any], batch_size: int, *, overwrite: bool = False
     ) -> None:
         self.folder, self._teacher, self._texts, self._batch_size = folder, teacher, texts, batch_size
+        rows = (1 if isinstance(text, str) else len(text) for text in texts)
+        self._ends = [0, *itertools.accumulate(rows)]  # the number of rows before each text, and of all
         self._lock = Lock(folder / "lock", f"Another process is labelling in {folder}.")
         try:
             self._open(overwrite)
@@ -69,11 +73,13 @@ class Labelling:
         """The number of texts that are answered."""
         path = self.folder / _ANSWERS
         size = path.stat().st_size if path.is_file() else 0
-        whole = size // (4 * len(self._teacher.labels))
+        whole = bisect.bisect_right(self._ends, size // (4 * len(self._teacher.labels))) - 1
         return whole if whole >= len(self._texts) else whole - whole % self._batch_size
 
     def answer(self, progress: bool = True) -> np.ndarray:
         """Ask the teacher for all texts that are not answered yet, and return all answers: float32 (texts, labels).
+
+        Texts that are lists of words have a row for each word: (words, labels), those of all texts one after the other.
 
         Raises:
             ValueError: Answers on the disk that are damaged.
@@ -88,7 +94,7 @@ class Labelling:
         line = Progress("labelled", progress, "texts")
         line.start(start, total)
         with path.open("ab") as file:
-            file.truncate(4 * width * start)  # what a kill left of a batch
+            file.truncate(4 * width * self._ends[start])  # what a kill left of a batch
         for first in range(start, total, self._batch_size):
             try:
                 rows = self._teacher.answer(list(self._texts[first : first + self._batch_size]))
@@ -101,7 +107,7 @@ class Labelling:
                 file.write(np.ascontiguousarray(rows, "<f4").tobytes())
                 file.flush()
                 os.fsync(file.fileno())
-            line.update(first + len(rows))
+            line.update(min(first + self._batch_size, total))
         line.finish(total)
         rows = np.fromfile(path, "<f4").reshape(-1, width)
         answered = rows[~np.isnan(rows).all(axis=1)]
@@ -109,14 +115,15 @@ class Labelling:
             is_whole = ((answered >= 0) & (answered <= 1)).all()
         else:
             is_whole = (np.abs(answered.sum(axis=1) - 1) < 1e-3).all()
-        if len(rows) != total or not is_whole:
+        if len(rows) != self._ends[-1] or not is_whole:
             raise ValueError(f"{path} is damaged. Delete {self.folder} to label the texts again.")
         return rows.astype(np.float32)
 
     def _open(self, overwrite: bool) -> None:
         digest = hashlib.sha256()
         for text in self._texts:
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+            key = text if isinstance(text, str) else json.dumps(text)
+            digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
         settings = {
             "teacher": self._teacher.identity,
             "labels": list(self._teacher.labels),

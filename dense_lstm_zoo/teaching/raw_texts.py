@@ -119,8 +119,8 @@ def words_of(tokens: Sequence[str]) -> list[str]:
     return [token for token in tokens if any(map(str.isalnum, token))] or list(tokens)
 
 
-def keys_of(texts: Iterable[str]) -> Iterator[int]:
-    """Yield a number for each text, the same for texts with the same words.
+def keys_of(texts: Iterable[str | Sequence[str]]) -> Iterator[int]:
+    """Yield a number for each text, a string or a list of words, the same for texts with the same words.
 
     Example:
         >>> len(set(keys_of(["A fine film !", "a fine  film", "A fine film"])))
@@ -130,10 +130,13 @@ def keys_of(texts: Iterable[str]) -> Iterator[int]:
 
     tokenize = Tokenizer(VERSIONS[NEWEST])  # without TensorFlow, which a teacher's machine may lack
     for text in texts:
-        yield text_hash(words_of(tokenize(text.lower())))
+        joined = text if isinstance(text, str) else " ".join(text)
+        yield text_hash(words_of(tokenize(joined.lower())))
 
 
-def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str]], keys: set[int] | None = None) -> RawTexts:
+def without_copies(
+    raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[str]]], keys: set[int] | None = None
+) -> RawTexts:
     """Return texts without those that repeat an earlier one, or a text that is scored, in the same words.
 
     Args:

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data.label_columns import SEPARATOR, Label, names_of
+from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.snapshots import Target
-from dense_lstm_zoo.teaching import soft_files, teachers
+from dense_lstm_zoo.teaching import soft_files, teachers, token_teaching
 from dense_lstm_zoo.teaching.augmenting import copies
 from dense_lstm_zoo.teaching.labelling import Labelling
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies
-from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher
+from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher, say_overlap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,10 +104,13 @@ def teach(
         teacher: A trained classifier, its folder, a preset's name or address; a function from a list of texts to a
             matrix (texts, labels), or to a list with a dictionary of probabilities, a label, a list of labels or None
             for each text; a file that another model has written (``probability_NAME``, or ``label`` with or without
-            ``confidence``); or a list of these, whose probabilities are averaged.
+            ``confidence``); or a list of these, whose probabilities are averaged. Or a trained tagger; a function from
+            a list of sentences, each a list of words, to a list with a matrix (words, tags), a list of tags or None for
+            each; or a file of them (columns, or JSON lines of ``tokens`` with ``tags`` or ``probabilities``).
         texts: A file with a text per line, a table, a list of strings, or a table in memory. Labels in a table are
             kept. None means the training texts of ``dataset``, or those of a teacher that is a file.
-        output: The file to write: csv, jsonl or Parquet, by its name.
+        output: The file to write: csv, jsonl or Parquet, by its name. Of taggers, a file in columns such as
+            ``soft.conll``, beside which ``soft.probabilities.jsonl`` is written.
         dataset: The corpus that the student is scored on: a name, a file, a folder or a corpus. Its labels must be the
             teacher's.
         labels: The labels, for a function, and for a file with other answers among them. None means those of
@@ -140,16 +143,24 @@ def teach(
     if batch_size is not None:
         checks.integer("batch_size", batch_size)
     target = check_output(output, overwrite)
-    soft_files.check_format(target)
+    if not (is_for_tokens := token_teaching.is_for_tokens(target)):
+        soft_files.check_format(target)
     if train_texts and dataset is None:
         raise ValueError("train_texts=True needs dataset, whose training texts are labelled.")
-    columns = {
-        "text_column": text_column,
-        "label_column": label_column,
-        "label_separator": label_separator,
-        "encoding": encoding,
-        "delimiter": delimiter,
-    }
+    columns = {"text_column": text_column, "encoding": encoding, "delimiter": delimiter}
+    of_labels = {"label_column": label_column, "label_separator": label_separator}
+    if is_for_tokens:
+        for name, value in of_labels.items():
+            if value is not None:
+                raise ValueError(f"{name}={value!r} is for texts with labels; a file in columns has none.")
+        settings: dict[str, Any] = {"dataset": dataset, "labels": labels, "train_texts": train_texts}
+        settings |= {"augment": augment, "columns": columns, "batch_size": batch_size}
+        settings |= {"overwrite": overwrite, "progress": progress}
+        result = TeachResult(**token_teaching.label(teacher, texts, target, **settings))
+        if progress:
+            notes.show(result)
+        return result
+    columns |= of_labels
     corpus: Any = _corpus(dataset)
     student_labels = _labels(labels, corpus)
     source = teachers.find(teacher, student_labels, columns, None if corpus is None else corpus.is_several)
@@ -158,7 +169,7 @@ def teach(
     soft_files.check_label_sets(target, own)
     parts = {part: split.texts for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
     raw, num_copies = _prepared(RawTexts(raw.texts, own, raw.left_out), parts, augment, seed)
-    _warn_of_seen_texts(source, parts)
+    say_overlap(source, {part: token_stream(own_texts) for part, own_texts in parts.items()})
     if corpus is not None and corpus.dev is None:
         notes.say(
             f"{corpus.name} has no dev texts. Those that train holds out may have copies among the texts to learn; "
@@ -301,19 +312,3 @@ def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed
 def _copies(texts: Sequence[str], number: int, seed: int) -> Iterator[str]:
     for text, key in zip(texts, keys_of(texts), strict=True):
         yield from copies(text, number, seed, key)
-
-
-def _warn_of_seen_texts(teacher: Teacher, parts: dict[str, Sequence[str]]) -> None:
-    """Say on standard error if a teacher was trained on texts that its student will be scored on."""
-    from dense_lstm_zoo.data.tokens import token_stream
-
-    hashes = teacher.seen_texts() if parts else None
-    if hashes is None:
-        return
-    for part, texts in parts.items():
-        overlap = text_hashes.overlap(hashes, token_stream(texts))
-        if overlap.is_too_much:
-            notes.say(
-                f"warning: {teacher.name} was trained on {part} texts: {overlap}. The {part} score of its student will "
-                "be too good by them."
-            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import tasks
@@ -13,6 +13,7 @@ from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.teaching.answers import probabilities_of
 from dense_lstm_zoo.teaching.written_answers import WrittenAnswers, read_answers
 from dense_lstm_zoo_runtime.paths import user_path
@@ -31,6 +32,7 @@ class Teacher(abc.ABC):
         identity: Its name for a labelling that goes on: another teacher has another one.
         labels: The labels, in the order of its probabilities.
         batch_size: Texts that it is asked for at once.
+        takes_tokens: Whether a text is a list of words, each of which has probabilities.
         is_several: Whether texts may have several labels. Each probability is then one by itself.
     """
 
@@ -38,11 +40,15 @@ class Teacher(abc.ABC):
     identity: str
     labels: list[str]
     batch_size: int
+    takes_tokens: bool = False
     is_several: bool = False
 
     @abc.abstractmethod
     def answer(self, texts: list[str]) -> np.ndarray:
-        """Return the probabilities of texts: float32 (texts, labels), NaN for a text without an answer."""
+        """Return the probabilities of texts: float32 (texts, labels), NaN for a text without an answer.
+
+        Of texts that are lists of words, it returns those of all words: (words, labels).
+        """
 
     def seen_texts(self) -> np.ndarray | None:
         """Return the hashes of the texts that it was trained on, or None if nobody knows."""
@@ -50,7 +56,7 @@ class Teacher(abc.ABC):
 
 
 class BundleTeacher(Teacher):
-    """A trained classifier.
+    """A trained classifier, or a trained tagger.
 
     Args:
         source: A bundle, its folder, a preset's name, or an address.
@@ -67,9 +73,10 @@ class BundleTeacher(Teacher):
         config = source.config if isinstance(source, Bundle) else self._open().read_config()
         bundle_checks.refuse_encoder(source, config)
         task = tasks.find(config["task"])
-        if not task.labels_texts:
-            owners = " or ".join(each.title for each in tasks.every() if each.labels_texts)
-            raise ValueError(f"{source} is for {task.name}; a teacher gives each text a label, as {owners} do.")
+        if not (task.labels_texts or task.takes_tokens):
+            owners = " or ".join(each.title for each in tasks.every() if each.labels_texts or each.takes_tokens)
+            raise ValueError(f"{source} is for {task.name}; a teacher gives labels, as {owners} do.")
+        self.takes_tokens, self.tokenizer = task.takes_tokens, config.get("text", {}).get("tokenizer", 1)
         self.is_several = config["arguments"].get("labels", "one") != "one"
         trained = f"a {config['model']} trained on {config['training']['dataset']}"
         if isinstance(source, Bundle):
@@ -85,11 +92,14 @@ class BundleTeacher(Teacher):
 
     def answer(self, texts: list[str]) -> np.ndarray:
         """Return the probabilities of texts. The model is loaded on first use."""
+        import numpy as np
+
         if self._bundle is None:
             self._bundle = load(self._open(), compile=False)
         model: Any = self._bundle
-        shares: np.ndarray = model.probabilities(texts)
-        return shares.astype("float32")
+        shares: Any = model.probabilities(texts)
+        rows: np.ndarray = np.concatenate(shares) if self.takes_tokens else shares
+        return rows.astype("float32")
 
     def seen_texts(self) -> np.ndarray | None:
         """Return the hashes of the texts that it was trained on, or None if it does not hold them."""
@@ -145,7 +155,7 @@ class SeveralTeachers(Teacher):
     """
 
     def __init__(self, teachers: Sequence[Teacher]) -> None:
-        self.teachers, self.labels = teachers, teachers[0].labels
+        self.teachers, self.labels, self.takes_tokens = teachers, teachers[0].labels, teachers[0].takes_tokens
         for teacher in teachers[1:]:
             check_labels(teacher, self.labels, teachers[0].name)
             check_kind(teacher, teachers[0].is_several, teachers[0].name)
@@ -201,6 +211,11 @@ def find(
         several = [find(each, labels, columns, is_several) for each in teacher]
         return several[0] if len(several) == 1 else SeveralTeachers(several)
     single = _single(teacher, labels, columns, is_several)
+    if single.takes_tokens:
+        raise ValueError(
+            f"{single.name} gives each word a tag, which a file in columns holds; name one as the output, such as "
+            "soft.conll."
+        )
     if labels is not None:
         check_labels(single, labels, "the student")
     if is_several is not None:
@@ -247,3 +262,22 @@ def check_labels(teacher: Teacher, labels: Sequence[str], owner: str) -> None:
             f"{teacher.name} has the labels {', '.join(teacher.labels)}; {owner} has {', '.join(labels)}. A teacher "
             "must know the same labels, written alike."
         )
+
+
+def say_overlap(teacher: Teacher, parts: Mapping[str, Iterable[Sequence[str]]]) -> None:
+    """Say on standard error if a teacher was trained on texts that its student will be scored on.
+
+    Args:
+        teacher: The teacher.
+        parts: The tokens of the texts of dev and test, by the name of the part.
+    """
+    hashes = teacher.seen_texts() if parts else None
+    if hashes is None:
+        return
+    for part, rows in parts.items():
+        overlap = text_hashes.overlap(hashes, rows)
+        if overlap.is_too_much:
+            notes.say(
+                f"warning: {teacher.name} was trained on {part} texts: {overlap}. The {part} score of its student will "
+                "be too good by them."
+            )
