@@ -10,6 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.teaching import token_teaching
 from tests import bundle_harness
 
 SENTENCES = [["the", "film", "was", "good"], ["it", "was", "bad", "!"], ["caf\u00e9"], ["so", "n't", "#short", ","]]
@@ -242,3 +243,22 @@ def test_the_command_labels_sentences(folder, tmp_path, capsys):
     assert main(["label", str(answers(tmp_path, "tags")), "-o", str(tmp_path / "a.conll")]) == 0
     assert main(["label", str(folder), "--file", str(soft), "-o", str(tmp_path / "x.csv")]) == 2
     assert "gives each word a tag, which a file in columns holds" in capsys.readouterr().err
+
+
+def test_a_kill_between_the_two_files_is_made_good_by_the_same_call(tmp_path, monkeypatch):
+    def label():
+        return quiet(by_length, output=tmp_path / "soft.conll", labels=TAGS)
+
+    write = token_teaching.new_output
+
+    def only_probabilities(target):
+        if target.path.suffix == ".conll":
+            raise KeyboardInterrupt
+        return write(target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(token_teaching, "new_output", only_probabilities)
+        with pytest.raises(KeyboardInterrupt):
+            label()
+    assert {path.name for path in tmp_path.iterdir()} == {"soft.conll.unfinished", "soft.probabilities.jsonl"}
+    assert label().texts == len(read_columns(tmp_path / "soft.conll"))

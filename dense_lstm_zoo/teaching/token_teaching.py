@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
@@ -48,7 +49,14 @@ def check_target(target: Target) -> Target:
     if outputs.is_stream(target.path) or ending(target.path) == "conllu":
         raise ValueError(f"{target} cannot hold tags and probabilities; name a file such as soft.conll.")
     beside = soft_sentences.file_beside(target.path)
-    return outputs.check_output(beside, overwrite=target.real.exists())
+    # After a kill between the two files, the labelling is still there.
+    is_ours = target.real.exists() or _unfinished(target).exists()
+    return outputs.check_output(beside, overwrite=is_ours)
+
+
+def _unfinished(target: Target) -> Path:
+    """Return the folder of a labelling that is not finished."""
+    return files.beside(target.real, ".unfinished")
 
 
 def read_corpus(dataset: Any) -> Any:
@@ -117,8 +125,9 @@ def label(
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in raw.left_out.items())
         raise ValueError(f"There is no sentence to label: of all sentences, {reasons}.")
     say_overlap(source, parts)
-    folder = files.beside(target.real, ".unfinished")
-    with Labelling(folder, source, raw.texts, batch_size or source.batch_size, overwrite=overwrite) as labelling:
+    with Labelling(
+        _unfinished(target), source, raw.texts, batch_size or source.batch_size, overwrite=overwrite
+    ) as labelling:
         answers = list(soft_sentences.split_rows(labelling.answer(progress), list(map(len, raw.texts))))
         places = [place for place, rows in enumerate(answers) if rows is not None and rows[0, 0] == rows[0, 0]]
         raw.leave_out("without an answer", len(answers) - len(places))
