@@ -32,7 +32,8 @@ from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks, display, machine, tasks
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.analysis import macro_f1
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.data.tokens import tokenize
 from tuning import protocols, result_files
 

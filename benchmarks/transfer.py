@@ -24,7 +24,8 @@ import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.display import plots
 from tuning import protocols
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import models as models
 from dense_lstm_zoo.bundles.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.bundles.presets import Preset, from_preset, list_presets
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.comparing.compare import compare
 from dense_lstm_zoo.comparing.comparison import Comparison
 from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus

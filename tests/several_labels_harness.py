@@ -6,7 +6,8 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 
 PHRASES = {
     "food": ("the soup was cold", "tasty pasta", "the bread was stale", "a great steak", "no dessert was left"),

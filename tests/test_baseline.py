@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.analysis import macro_f1
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from tests.cli_harness import output_of
 from tests.training_harness import small_demo, train
 

@@ -9,7 +9,8 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import heat_maps, pretraining_curves, transfer
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from tests import bundle_harness, text_encoder_harness
 
 SPLIT = Split([f"text {i}" for i in range(200)], [0] * 150 + [1] * 48 + [2] * 2)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.layers.recurrence import machine
 from tests.training_harness import small_demo
 

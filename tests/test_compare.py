@@ -12,7 +12,7 @@ import scipy.stats
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.analysis import macro_f1
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
 from dense_lstm_zoo.comparing.outcomes import OfClass, of_labels
 from dense_lstm_zoo.language import comparison as words_compared

@@ -7,8 +7,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.classification import convex_head
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.training.loop import Paused
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check

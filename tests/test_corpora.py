@@ -4,7 +4,8 @@ import hashlib
 import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data import sources
 from dense_lstm_zoo.data.download import DownloadError

@@ -5,8 +5,9 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.training import effort, request, starts
 from tests import bundle_harness

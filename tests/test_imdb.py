@@ -10,7 +10,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import corpora as readers
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.corpora import imdb, imdb_archive
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.text_file import TextFile

@@ -10,7 +10,8 @@ import dense_lstm_zoo as zoo
 from benchmarks import linear_baselines
 from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 
 GOOD, BAD = [f"it is good {i}" for i in range(20)], [f"it is bad {i}" for i in range(20)]
 EASY = Split(GOOD + BAD, [1] * 20 + [0] * 20)

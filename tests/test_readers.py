@@ -7,7 +7,8 @@ import zipfile
 import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.classification.trees import parse_tree
 from dense_lstm_zoo.corpora.loader import fetch, load_corpus
 from tests.download_harness import serving_folder

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
 

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.schedule import schedule
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.training import request
 
 

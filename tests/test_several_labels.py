@@ -12,8 +12,9 @@ from sklearn.metrics import f1_score
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.calibration import sigmoid
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.export import export as export_saved_model
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests import bundle_harness
 from tests.cli_harness import output_of

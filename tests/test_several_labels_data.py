@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Corpus, Split, strata
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
+from dense_lstm_zoo.classification.strata import strata
 from tests.several_labels_harness import LABELS, corpus, examples, split
 
 ROWS = examples(40, 1)

@@ -6,7 +6,8 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence, fields
 from tests import bundle_harness
 from tests.several_labels_harness import corpus, train

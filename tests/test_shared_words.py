@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.split import Split
 from tests.bundle_harness import LABELS, WORDS, bundle, refused, seal, sealed_copy
 from tests.preset_harness import TABLE, with_vectors, write_table
 from tests.saving_harness import same_weights

@@ -10,7 +10,8 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import convex_head, distillation
 from dense_lstm_zoo.classification.calibration import sigmoid
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.teaching import rounds
 from tests import bundle_harness

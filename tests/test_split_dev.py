@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.corpora.loader import load_corpus
 
 

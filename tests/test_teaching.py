@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.teaching import augmenting
 from dense_lstm_zoo.teaching.answers import label_finder

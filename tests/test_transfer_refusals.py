@@ -8,7 +8,8 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import plan
 from dense_lstm_zoo.training import loop, prepare, request

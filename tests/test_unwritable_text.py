@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from dense_lstm_zoo.storage import files

@@ -1,7 +1,8 @@
 """Small corpora of each task, and runs that go on from trained models of each."""
 
 from dense_lstm_zoo.bundles import text_hashes
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus

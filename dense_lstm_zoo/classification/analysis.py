@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.classification.corpus import Split
+    from dense_lstm_zoo.classification.split import Split
 
 _BINS = 10
 _WRONG = 20
@@ -95,7 +95,7 @@ def errors(
         predicted: As for ``analyse``.
 
     Example:
-        >>> from dense_lstm_zoo.classification.corpus import Split
+        >>> from dense_lstm_zoo.classification.split import Split
         >>> split = Split(["fine", "dull"], [1, 0], lines=[2, 3])
         >>> errors(split, np.array([1, 0]), np.array([[0.3, 0.7], [0.4, 0.6]]), ["down", "up"])
         (['line', 'text', 'label', 'predicted', 'probability'], [[3, 'dull', 'down', 'up', 0.6]])

@@ -87,7 +87,7 @@ def fit(corpus: Corpus, seed: int = 1) -> Baseline | None:
     Large corpora are fitted on a random part of the texts, and of long texts only the beginning is read.
 
     Example:
-        >>> from dense_lstm_zoo.classification.corpus import Split
+        >>> from dense_lstm_zoo.classification.split import Split
         >>> texts = Split(["a good film", "a bad film"] * 20, [1, 0] * 20)
         >>> fit(Corpus("films", ("bad", "good"), texts, texts, None)).predict(["good !", "bad"])
         array([1, 0])

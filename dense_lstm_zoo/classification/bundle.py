@@ -14,9 +14,9 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification import label_sets
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, probabilities
-from dense_lstm_zoo.classification.corpus import Split, check_labels
 from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
+from dense_lstm_zoo.classification.split import Split, check_labels
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo.classification.calibration import log_likelihoods
-from dense_lstm_zoo.classification.corpus import deal_out, strata
 from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_shares
+from dense_lstm_zoo.classification.strata import deal_out, strata
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
 _FOLDS = 5

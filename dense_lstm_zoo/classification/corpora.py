@@ -6,7 +6,8 @@ import functools
 import re
 from pathlib import Path
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.classification.tables import read_frames, read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
 from dense_lstm_zoo.corpora import imdb, imdb_archive

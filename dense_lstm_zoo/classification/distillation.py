@@ -9,8 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.classification.label_sets import weights_of_shares
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.data.soft_labels import NO_LABEL
 from dense_lstm_zoo.models import distillation
 from dense_lstm_zoo.models.compiling import compile_model

@@ -17,11 +17,12 @@ from dense_lstm_zoo.classification import baseline, convex_head, distillation, e
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.convex_head import ConvexHead
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.embedding import features_of, standardization_of
 from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_decisions
 from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, class_weights, options_for
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
 from dense_lstm_zoo.data.tokens import token_stream

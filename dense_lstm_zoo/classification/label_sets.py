@@ -15,7 +15,7 @@ from dense_lstm_zoo.classification.calibration import log_likelihoods, probabili
 from dense_lstm_zoo_runtime.decisions import Decisions
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.classification.corpus import Split
+    from dense_lstm_zoo.classification.split import Split
 
 SEPARATOR = "|"  # between labels for people
 _BINS = 10

@@ -11,7 +11,8 @@ import numpy as np
 from dense_lstm_zoo.classification import label_sets
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.calibration import calibrated_loss
-from dense_lstm_zoo.classification.corpus import Corpus, counts
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import counts
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.class_weights import weights_of
 

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
 from dense_lstm_zoo.interfaces.inputs import indicators, tagged_split, targets_of, texts_of, token_lists
 from dense_lstm_zoo.tagging.corpus import TaggingCorpus

@@ -1,0 +1,50 @@
+"""Texts dealt out to folds, so that each has its share of every label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def strata(targets: np.ndarray) -> np.ndarray:
+    """Return the label that each text is divided by: its own, or of several the rarest, (texts,).
+
+    The rarest decides because it leaves the least choice (Sechidis et al. 2011, section 3). Texts without any label are
+    a group of their own, after the last label.
+
+    Args:
+        targets: What ``Split.targets`` returns.
+
+    Example:
+        >>> from dense_lstm_zoo.classification.split import Split
+        >>> strata(Split(list("abcd"), [[0, 1], [0], [0], []]).targets(2)).tolist()
+        [1, 0, 0, 2]
+    """
+    import numpy as np
+
+    if targets.ndim == 1:
+        return targets
+    rarity = np.where(targets > 0, targets.sum(axis=0, dtype=int), np.iinfo(int).max)
+    return np.where(targets.any(axis=1), rarity.argmin(axis=1), targets.shape[1])
+
+
+def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """Return the fold of each example, from 0: every label is spread evenly over the folds.
+
+    Example:
+        >>> import numpy as np
+        >>> np.bincount(deal_out(np.array([0, 1] * 6), 3, seed=0)).tolist()
+        [4, 4, 4]
+    """
+    import numpy as np
+
+    generator = np.random.Generator(np.random.PCG64(seed))
+    fold_of = np.empty(len(labels), int)
+    dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
+    for label in np.unique(labels):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        fold_of[members] = (np.arange(len(members)) + dealt) % folds
+        dealt += len(members)
+    return fold_of
