@@ -102,7 +102,7 @@ def test_a_frame_gets_lists_of_labels(trained):
     assert frame["labels"].tolist() == [each.labels for each in trained[0].predict(TEXTS)]
 
 
-@pytest.mark.parametrize("temperature", [None, 2.5])
+@pytest.mark.parametrize("temperature", [pytest.param(None, marks=pytest.mark.slow), 2.5])
 def test_every_export_gives_the_same_labels(temperature, tmp_path):
     pytest.importorskip("onnx")
     bundle = bundle_harness.with_random_weights(bundle_harness.bundle("bilstm", labels="several"))
@@ -257,6 +257,7 @@ def test_texts_of_the_other_kind_are_refused(trained, tmp_path):
     assert one.predict(["x"])[0].labels is None
 
 
+@pytest.mark.slow
 def test_two_labels_may_have_a_threshold_that_bundle_and_exports_keep(tmp_path):
     pytest.importorskip("onnx")
     bundle = train(tmp_path / "run", small_demo(), epochs=1, thresholds="tuned")
@@ -437,10 +438,3 @@ def test_files_with_columns_of_labels_train_and_are_repeated(tmp_path, capsys):
     status, _, err = output_of(capsys, "evaluate", tmp_path / "a", "--test-file", tmp_path / "mine.csv", *one)
     assert status == 2
     assert "gives several labels per text, and the texts to score have one label per text" in err
-
-
-def test_the_estimator_of_scikit_learn_refuses_several_labels():
-    lists, matrix = [["food"], ["food", "staff"]], np.eye(2, dtype=int)
-    for y, message in ((lists, "y must hold one label for each text; received a list of labels"), (matrix, "1d array")):
-        with pytest.raises(ValueError, match=message):
-            zoo.sklearn.TextClassifier("bilstm").fit(["a", "b"], y)

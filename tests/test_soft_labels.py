@@ -185,6 +185,7 @@ def test_the_loss_is_that_of_the_paper():
     assert float(hard) == pytest.approx(-np.log(softmax(logits)[range(5), [0, 1, 2, 0, 1]]).mean(), 1e-5)
 
 
+@pytest.mark.slow
 def test_teaching_certainties_is_training_on_labels(tmp_path):
     corpus = small_demo()
     certain = np.eye(2)[corpus.train.labels]
@@ -203,6 +204,7 @@ def student(tmp_path_factory):
     return train(folder, dataset=soft_demo(), temperature=2.0, hard_weight=0.25), folder
 
 
+@pytest.mark.slow
 def test_an_interrupted_student_ends_with_the_same_weights(student, tmp_path):
     options = {"dataset": soft_demo(), "temperature": 2.0, "hard_weight": 0.25}
     with interrupted(epoch=1, batch=2):

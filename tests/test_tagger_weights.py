@@ -104,6 +104,7 @@ def test_bad_weights_are_refused_before_anything_is_written(tmp_path, arguments,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_weights(tmp_path, capsys):
     lines = ["\n".join(map(" ".join, zip(*pair, strict=True))) for pair in zip(TOKENS, TAGS, strict=True)]
     (tmp_path / "mine.conll").write_text("\n\n".join(lines) + "\n")
