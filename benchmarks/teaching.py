@@ -35,6 +35,7 @@ from tuning.table_cells import with_spread
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
 KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "seed"]
+ACCURACIES = ("dev_accuracy", "test_accuracy")
 _MODEL = ("recipe", "vectors", "units", "num_layers")  # options that go to train, and say which student it is
 
 
@@ -103,11 +104,10 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
     }
 
     def row(student: str, way: str, seed: int, texts: int, scores: Any, size: int, seconds: float) -> Any:
-        accuracies = {
-            name: round(100 * scores[key], 2) for name, key in (("dev", "dev_accuracy"), ("accuracy", "test_accuracy"))
-        }
+        accuracies = {name: round(100 * scores[name], 2) for name in ACCURACIES}
         figures = {**accuracies, "parameters": size, "seconds": round(seconds, 1)}
-        return {"student": student, "way": way, "seed": seed, "texts": texts, **figures, **shared}
+        settings = {"settings": ""} if way == "the teacher" else {}
+        return {"student": student, "way": way, "seed": seed, "texts": texts, **figures, **shared, **settings}
 
     if about:
         yield row(name, "the teacher", 0, len(corpus.train), about, about["parameters"], 0.0)
@@ -136,9 +136,9 @@ def table() -> str:
     rows = result_files.read_rows(RESULTS)
     cells = []
     for (dataset, teacher, student, settings, way, temperature, hard_weight), own in rows.groupby(KEY[:-1], sort=False):
-        means = [_mean(own[column]) for column in ("dev", "accuracy")]
+        means = [_mean(own[column]) for column in ACCURACIES]
         loss = "" if way in ("labels", "the teacher") else f", T = {float(temperature):g}, a = {float(hard_weight):g}"
-        model = f"{student} ({settings})" if settings and way != "the teacher" else student
+        model = f"{student} ({settings})" if settings else student
         cells.append((dataset, teacher, model, way + loss, own.texts.iloc[0], *means, len(own)))
     header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "seeds"]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
