@@ -366,7 +366,7 @@ def test_the_server_answers_with_the_labels(onnx):
     rows = [json.loads(answer) for answer in several.operations["predict"](TEXTS)]
     assert [row["labels"] for row in rows] == [each.labels for each in Predictor(onnx).predict(TEXTS)]
     assert [row["label"] for row in rows] == [row["labels"][0] if row["labels"] else "" for row in rows]
-    *_, explained = several.explain(TEXTS[0])
+    *_, explained = several.explain(TEXTS[0], None)
     assert json.loads(explained)["label"] in LABELS
 
 
