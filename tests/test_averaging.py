@@ -107,6 +107,7 @@ def test_a_run_goes_on_from_an_epochs_state_to_the_same_average(first):
     assert (later["val_perplexity"] == history["val_perplexity"][1:]) == first
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_breaks_off_costs_no_training():
     model = trained(Recorder(), epochs=1)[0]
     trained_weights = [w + 1 for w in model.get_weights()]

@@ -152,6 +152,7 @@ def train(folder, **options):
     return zoo.train("bilstm", texts_of(80), folder, head="convex", progress=False, **options)
 
 
+@pytest.mark.slow
 def test_the_first_epoch_fits_the_last_layer_alone_and_later_ones_train_the_rest(tmp_path):
     request = check("bilstm", tmp_path / "none", {"units": 3, "embedding_dim": 8, "vectors": "none"}, recipe="none")
     start = prepare(request, texts_of(80), progress=False).model.get_weights()

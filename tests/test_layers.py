@@ -83,7 +83,7 @@ def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(1, np.abs(theirs).max()))
 
 
-@cases
+@different_cases
 def test_the_output_shape_is_known_before_the_weights_are_there(case):
     shape = (harness.BATCH, harness.TIME, harness.FEATURES)
     layer = case.make()
@@ -135,7 +135,7 @@ def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
         np.testing.assert_allclose(np.sum(gradient * direction), loss.difference(i, direction), **tolerance)
 
 
-@cases
+@different_cases
 def test_the_config_rebuilds_the_layer(case):
     layer = case.make(name="mine", **harness.kernel(case))
     config = json.loads(json.dumps(layer.get_config()))
@@ -151,7 +151,7 @@ def test_a_layer_that_is_made_frozen_has_no_weights_that_a_model_trains(case):
     assert harness.model(case, trainable=False).trainable_variables == []
 
 
-@cases
+@different_cases
 def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, other_widths):
     model = harness.model(case, **harness.kernel(case))
     symbolic, run = keras.tree.flatten(model.output), model
@@ -166,7 +166,7 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
             assert tuple(n if s is None else s for s, n in zip(tensor.shape, value.shape, strict=True)) == value.shape
 
 
-@cases
+@different_cases
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_half_precision_stays_near_float32(case, dtype):
     # One of the two runs in the portable kernel, the other in the harness's.

@@ -20,7 +20,6 @@ from dense_lstm_zoo.models import registry
 from tests import model_harness as harness
 from tests.bundle_harness import WORDS
 from tests.bundle_harness import bundle as made
-from tests.slow_cases import slow_but
 
 ROOT = Path(__file__).parents[1]
 
@@ -163,7 +162,8 @@ def test_mixed_precision_keeps_logits_in_float32_and_near(case):
     assert np.isfinite(half.predict_on_batch(x)).all()
 
 
-@pytest.mark.parametrize("name", slow_but(("dc_bilstm",), sorted(harness.REPRESENTATIVES)))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(harness.REPRESENTATIVES))
 def test_in_float16_the_loss_is_scaled(name):
     """Else small gradients are zero there."""
     half = harness.tiny(name, dtype="mixed_float16")

@@ -82,7 +82,7 @@ def assert_equal(ours, theirs):
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
-@pytest.mark.parametrize("task", slow_but(("classification",), RUNS))
+@pytest.mark.parametrize("task", slow_but((), RUNS))
 def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(of_task, tmp_path, capsys, task):
     expected, numbers = of_task
     interrupted(tmp_path / "run", task, (1, 5))

@@ -14,6 +14,7 @@ from dense_lstm_zoo.tagging.bundle import TaggedSentence
 from dense_lstm_zoo_runtime import Predictor
 from tests.bundle_harness import WORDS, bundle
 from tests.preset_harness import TABLE, with_vectors, write_table
+from tests.slow_cases import slow_but
 
 CLASSIFIERS, TAGGERS, LANGUAGE_MODELS = (
     zoo.list_models(task=task) for task in ("classification", "tagging", "language_model")
@@ -67,10 +68,11 @@ def compare_scores(bundle_of_export, predictor, texts):
         assert b.perplexity == pytest.approx(a.perplexity, rel=1e-4)
 
 
+QUICK = ("bilstm", "dc_bilstm", "dsa_dc_bilstm", "gated_skip_tagger", "highway_tagger", "dense_lstm_lm")
 COMPARE = {"classification": compare_labels, "tagging": compare_tags, "language_model": compare_scores}
 
 
-@pytest.mark.parametrize("name", zoo.list_models())
+@pytest.mark.parametrize("name", slow_but(QUICK, zoo.list_models()))
 def test_every_model_answers_as_its_bundle_does(name, exported):
     bundle_of_export, predictor = exported(name)
     COMPARE[predictor.task](bundle_of_export, predictor, TEXTS)

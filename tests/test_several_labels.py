@@ -331,6 +331,7 @@ def test_a_model_of_one_label_goes_on_to_several_with_a_new_head(trained, tmp_pa
         zoo.compare(trained[0], one, corpus().test)
 
 
+@pytest.mark.slow
 def test_two_models_are_compared_by_their_label_sets(trained, tmp_path):
     other = train(tmp_path / "other", epochs=1)
     comparison = zoo.compare(trained[0], other, corpus().test)

@@ -18,7 +18,15 @@ def random_inputs(units, batch=5, time=7):
 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
-@pytest.mark.parametrize(("skip", "units"), [("none", 4), ("outputs", 4), ("gated_outputs", 4), ("gated_outputs", 40)])
+@pytest.mark.parametrize(
+    ("skip", "units"),
+    [
+        ("none", 4),
+        pytest.param("outputs", 4, marks=pytest.mark.slow),
+        ("gated_outputs", 4),
+        pytest.param("gated_outputs", 40, marks=pytest.mark.slow),
+    ],
+)
 def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, kernel, units):
     x, lengths, rng = random_inputs(units)
     stack = layers.SkipBiLSTM(3, units, skip, kernel=kernel, forget_bias=1.0)

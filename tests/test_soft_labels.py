@@ -286,6 +286,7 @@ def test_a_head_alone_takes_no_temperature(tmp_path):
         train(tmp_path / "run", dataset=soft_demo(), head="convex", epochs=1, temperature=2.0)
 
 
+@pytest.mark.slow
 def test_dev_scores_without_any_label_are_said_to_be_agreement(tmp_path, capsys):
     corpus = dataclasses.replace(soft_demo(0), dev=None, test=None)
     bundle = train(tmp_path / "run", dataset=corpus, epochs=1)

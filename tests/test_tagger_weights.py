@@ -75,6 +75,7 @@ def mean_loss(bundle, part, weights):
     return np.mean(losses)
 
 
+@pytest.mark.slow
 def test_weights_change_the_training_loss_but_not_the_dev_loss(tmp_path):
     still = {"learning_rate": 1e-9, "dropout": 0.0, "window_dropout": 0.0}
     weights = {"B-N": 3.0, "I-V": 0.5}

@@ -308,6 +308,7 @@ def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):
     assert not list(tmp_path.glob("x.csv*"))
 
 
+@pytest.mark.slow
 def test_a_published_corpus_takes_training_texts_from_a_file(tmp_path):
     demo = zoo.load_corpus("demo")
     quiet(

@@ -86,6 +86,7 @@ def padded_in_order(lengths):
     return len(lengths) * max(lengths)
 
 
+@pytest.mark.slow
 def test_the_last_texts_are_held_out_and_scored_as_evaluate_does():
     model = new_model()
     options = {"epochs": 1, "verbose": 0, "shuffle": False}

@@ -132,7 +132,8 @@ def test_a_bundle_keeps_its_rules_when_it_is_saved_loaded_and_fine_tuned(name, v
     assert len(tokens_of(tuned)) == (7 if version == 1 else 3)
 
 
-@pytest.mark.parametrize("name", ["bilstm", pytest.param("gated_skip_tagger", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bilstm", "gated_skip_tagger"])
 def test_exports_have_the_rules_of_their_bundle(name, tmp_path):
     bundle = with_version(name, 2)
     predictor = Predictor(bundle.export(tmp_path / "onnx", format="onnx"))
