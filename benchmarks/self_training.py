@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from benchmarks import few_labels, raw_sentences
 from dense_lstm_zoo import checks, display, machine
 from dense_lstm_zoo.classification.corpus import Corpus
 from tuning import protocols, result_files
-from tuning.table_cells import with_spread
+from tuning.table_cells import mean_of
 
 RESULTS = result_files.ROOT / "results" / "self_training.csv"
 KEY = ["dataset", "model", "settings", "way", "labels", "raw", "rounds", "models", "threshold", "draw"]
@@ -131,18 +130,11 @@ def table() -> str:
             of_way = own[own.way == way]
             name = RECIPE if way == RECIPE else " ".join(filter(None, [model, settings]))
             trained_on = {ROUNDS: f"labels and {int(raw):,} other texts"}.get(way, "labels")
-            by_size = [_mean(of_way[of_way.labels == str(size)]) for size in sizes]
+            by_size = [mean_of([*map(float, of_way[of_way.labels == str(size)].accuracy)], 1) for size in sizes]
             cells.append((dataset, name, trained_on, *by_size))
     header = ["corpus", "model", "trained on", *(f"{size:,} labels" for size in sizes)]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
     return "\n".join([_INTRODUCTION, "", display.table(header, cells), "", commands, "", result_files.versions(rows)])
-
-
-def _mean(rows: Any) -> str:
-    if not len(rows):
-        return ""
-    scores = rows.accuracy.astype(float).tolist()
-    return with_spread(f"{statistics.fmean(scores):.1f}", f"{statistics.stdev(scores):.1f}" if scores[1:] else "")
 
 
 @protocols.plain_errors()

@@ -15,11 +15,11 @@ there are not measured again. From the repository's root:
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from dense_lstm_zoo import checks, display, machine, tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks import Task
 from tuning import protocols, result_files
-from tuning.table_cells import with_spread
+from tuning.table_cells import mean_of
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
 KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "seed"]
@@ -39,14 +39,13 @@ ACCURACIES = ("dev_accuracy", "test_accuracy")
 _MODEL = ("recipe", "vectors", "units", "num_layers")  # options that go to train, and say which student it is
 
 
-def corpora(options: argparse.Namespace, corpus: Any, folder: Path) -> Iterator[tuple[str, Any]]:
-    """Yield each way to train a student, with the corpus that it is trained on."""
-    yield "labels", corpus
+def corpora(options: argparse.Namespace, corpus: Any, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield each way to train a student, with a function that returns the corpus that it is trained on."""
+    task = _task(options)
+    yield "labels", lambda: corpus
     if _scores_file(options).exists():
         for way, texts in _labelled_texts(options):
-            path = folder / "texts.parquet"
-            texts.to_parquet(path, index=False)
-            yield way, corpus.with_train(zoo.load_corpus(path, "classification"))
+            yield way, functools.partial(_with_train, corpus, texts, task)
         return
     ways: list[tuple[str, dict[str, Any]]] = [("teacher", {"texts": None})]
     if options.augment:
@@ -54,11 +53,21 @@ def corpora(options: argparse.Namespace, corpus: Any, folder: Path) -> Iterator[
     if options.raw:
         raw = raw_sentences.draw(options.raw, seed=1)
         ways.append((f"teacher, {options.raw:,} raw sentences", {"texts": raw, "train_texts": True}))
-    task = _task(options)
     for number, (way, arguments) in enumerate(ways):
         output = folder / f"{number}.{'conll' if task.takes_tokens else 'parquet'}"
-        zoo.teach(options.teacher, output=output, dataset=corpus, progress=False, **arguments)
-        yield way, corpus.with_train(zoo.load_corpus(output, task.name))
+        settings = {"output": output, "dataset": corpus, "progress": False, **arguments}
+        yield way, functools.partial(_taught, options.teacher, settings, task)
+
+
+def _with_train(corpus: Any, texts: pd.DataFrame | Path, task: Task) -> Any:
+    """Return the corpus with the training texts of a table or a file."""
+    return corpus.with_train(zoo.load_corpus(texts, task.name))
+
+
+def _taught(teacher: str, settings: dict[str, Any], task: Task) -> Any:
+    """Return a corpus with the training texts that a teacher labels now."""
+    zoo.teach(teacher, **settings)
+    return _with_train(settings["dataset"], settings["output"], task)
 
 
 def _labelled_texts(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -116,12 +125,13 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
         scores = {f"{part}_accuracy": teacher.evaluate(getattr(corpus, part))["accuracy"] for part in ("dev", "test")}
         yield row(name, "the teacher", 0, len(corpus.train), scores, int(teacher.model.count_params()), 0.0)
     with tempfile.TemporaryDirectory() as folder:
-        for way, texts in corpora(options, corpus, Path(folder)):
+        for way, make in corpora(options, corpus, Path(folder)):
             soft = {"temperature": options.temperature, "hard_weight": options.hard_weight} if way != "labels" else {}
-            for seed in range(1, options.seeds + 1):
-                key = {"student": options.student, "way": way, "seed": seed, **shared}
-                if result_files.has_row(RESULTS, key, KEY):
-                    continue
+            key = {"student": options.student, "way": way, **shared}
+            seeds = range(1, options.seeds + 1)
+            missing = [seed for seed in seeds if not result_files.has_row(RESULTS, {**key, "seed": seed}, KEY)]
+            texts = make() if missing else None
+            for seed in missing:
                 began = time.perf_counter()
                 settings = {"seed": seed, "epochs": options.epochs, "baseline": False, "progress": False, **soft}
                 run = (options.runs or Path(folder)) / f"{options.student} {way} {seed}"
@@ -136,21 +146,13 @@ def table() -> str:
     rows = result_files.read_rows(RESULTS)
     cells = []
     for (dataset, teacher, student, settings, way, temperature, hard_weight), own in rows.groupby(KEY[:-1], sort=False):
-        means = [_mean(own[column]) for column in ACCURACIES]
+        means = [mean_of([float(cell) for cell in own[column] if cell], 2) for column in ACCURACIES]
         loss = "" if way in ("labels", "the teacher") else f", T = {float(temperature):g}, a = {float(hard_weight):g}"
         model = f"{student} ({settings})" if settings else student
         cells.append((dataset, teacher, model, way + loss, own.texts.iloc[0], *means, len(own)))
     header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "seeds"]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
     return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
-
-
-def _mean(cells: pd.Series) -> str:
-    """Return the mean of a column over seeds, with the standard deviation. It is empty where no row has a value."""
-    values = [float(cell) for cell in cells if cell]
-    if not values:
-        return ""
-    return with_spread(f"{statistics.fmean(values):.2f}", f"{statistics.stdev(values):.2f}" if values[1:] else "")
 
 
 @protocols.plain_errors()

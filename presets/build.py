@@ -13,7 +13,6 @@ Runs that are finished are kept in the work folder, and an interrupted one goes 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,10 +134,7 @@ def _soft_labels(plan: Plan, teachers: Path) -> Any:
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"{path} is missing. python -m benchmarks.transformer_teacher writes it.")
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "soft_labels.parquet"
-        pd.concat([pd.read_parquet(path) for path in paths]).to_parquet(table, index=False)
-        return zoo.load_corpus(table, "classification")
+    return zoo.load_corpus(pd.concat([pd.read_parquet(path) for path in paths]), "classification")
 
 
 def corpus_of(bundle: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,19 @@ def folds_of(protocol: str) -> int | None:
     match = re.match(r"(?:folds ([\d ]+) of )?(\d+)(?: folds)?, seed", protocol)
     is_single = match is not None and (match[1] or "several folds").isdecimal()  # its runs differ by their seeds
     return int(match[2]) if match and not is_single else None
+
+
+def mean_of(values: Sequence[float], digits: int) -> str:
+    """Return the mean of several values with their standard deviation, one value alone, or nothing without any.
+
+    Example:
+        >>> mean_of([1.0, 2.0, 3.0], 1), mean_of([2.0], 2), mean_of([], 1)
+        ('2.0 ± 1.0', '2.00', '')
+    """
+    if not values:
+        return ""
+    spread = f"{statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return with_spread(f"{statistics.fmean(values):.{digits}f}", spread)
 
 
 def compared(ours: str, theirs: str, protocol: str = "") -> str:

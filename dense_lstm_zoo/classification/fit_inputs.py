@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.data.labels import sorted_labels
 
 _UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
-_LISTS = (list, tuple, set, frozenset)
 _MOST_IDS = 1 << 31  # batches hold int32
 
 
@@ -152,7 +152,7 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
     names = None if label_names is None else tuple(label_names)
     if names is not None and (len(set(names)) < len(names) or not all(isinstance(name, str) for name in names)):
         raise ValueError(f"label_names must be different strings; received {names!r:.80}.")
-    if any(isinstance(label, _LISTS) for label in values):
+    if any(isinstance(label, SETS) for label in values):
         return _matrix_of(values, names)
     if all(isinstance(label, str) for label in values):
         names = sorted_labels(set(values)) if names is None else names
@@ -171,7 +171,7 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
 def _matrix_of(values: list[Any], names: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return 0 and 1 (texts, labels) for lists of labels, and the names."""
     for number, label in enumerate(values):
-        if not isinstance(label, _LISTS):
+        if not isinstance(label, SETS):
             raise TypeError(
                 f"Labels must be one for each text, or a list for each; item {number}, counted from 0, is "
                 f"{label!r:.80} among lists."
@@ -187,7 +187,7 @@ def _matrix_of(values: list[Any], names: tuple[str, ...] | None) -> tuple[np.nda
 
 def class_targets(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
     """Return what ``class_indices`` does, or for lists of integers 0 and 1, int8 (texts, classes)."""
-    if getattr(labels, "shape", None) is None and any(isinstance(label, _LISTS) for label in labels):
+    if getattr(labels, "shape", None) is None and any(isinstance(label, SETS) for label in labels):
         names = None if num_classes is None else map(str, range(checks.integer("num_classes", num_classes, 2)))
         return labels_of(labels, num_texts, names)[0]
     return class_indices(labels, num_texts, num_classes)

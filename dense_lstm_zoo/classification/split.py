@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.data.stored_texts import StoredTexts
 
 if TYPE_CHECKING:
     import numpy as np
 
 _LIKELY = 0.5  # the probability from which a label is one of several that stand for missing ones
-_SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,7 +81,7 @@ class Split:
         import numpy as np
 
         is_labelled, labels = np.asarray(self.is_labelled, bool), self.labels
-        several = several or (labels is not None and any(isinstance(label, _SETS) for label in labels))
+        several = several or (labels is not None and any(isinstance(label, SETS) for label in labels))
         shares = soft_labels.checked(self.probabilities, "text {}, counted from 0".format, is_several=several)
         if len(shares) != len(self.texts):
             raise ValueError(f"probabilities need a row for each of {len(self.texts)} texts; received {len(shares)}.")
@@ -166,7 +166,7 @@ def _index(label: Any) -> int:
 
 
 def _holds_sets(labels: Sequence[Any]) -> bool:
-    return isinstance(next(iter(labels), None), _SETS)
+    return isinstance(next(iter(labels), None), SETS)
 
 
 def _label_sets(labels: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -174,7 +174,7 @@ def _label_sets(labels: Sequence[Any]) -> list[tuple[int, ...]]:
     shared: dict[tuple[int, ...], tuple[int, ...]] = {}
     sets = []
     for label in labels:
-        if not isinstance(label, _SETS):
+        if not isinstance(label, SETS):
             raise TypeError(
                 f"A split's labels must all be integers, or all lists of integers; received {label!r:.80} among lists."
             )

@@ -72,7 +72,7 @@ def label(
         files.existing_file(file)
     delimiter = check_delimiter(options.pop("delimiter"))
     is_for_tokens = token_teaching.is_for_tokens(target)
-    task = token_teaching.task() if is_for_tokens else tasks.of_texts_with_labels()
+    task = tasks.of_tagged_words() if is_for_tokens else tasks.of_texts_with_labels()
     (token_teaching.check_target if is_for_tokens else soft_files.check_format)(target)
     corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
     if is_for_tokens:

@@ -26,18 +26,19 @@ _ROUNDS = Group(
             metavar="FOLDER",
             help="the folder of all rounds, required; repeating the command resumes them",
         ),
-        argument("--rounds", type=int, metavar="N", help="the most rounds after the first (default: 3)"),
+        argument("--rounds", type=int, metavar="N", help=f"the most rounds after the first (default: {rounds.ROUNDS})"),
         argument(
             "--models",
             type=int,
             metavar="N",
-            help="models of a round, with seeds SEED, SEED + 1, ..., whose mean labels the texts (default: 3)",
+            help="models of a round, with seeds SEED, SEED + 1, ..., whose mean labels the texts "
+            f"(default: {rounds.MODELS})",
         ),
         argument(
             "--threshold",
             type=float,
             metavar="P",
-            help="probability of a label from which a text is learnt (default: 0.9)",
+            help=f"probability of a label from which a text is learnt (default: {rounds.THRESHOLD})",
         ),
         argument("--augment", type=int, metavar="N", help="also learn N changed copies of each text (default: 0)"),
     ),

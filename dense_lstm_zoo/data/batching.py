@@ -51,14 +51,17 @@ def lengths_of(rows: Sequence[Row]) -> np.ndarray:
     return rows.lengths if isinstance(rows, StoredIds) else np.array([num_tokens(row) for row in rows], int)
 
 
-def pad(rows: Sequence[Row], value: int = 0, length: Callable[[int], int] = padded_length) -> Any:
-    """Return the rows right-padded with ``value`` to ``length`` of the longest: int32 (batch, time, ...).
+def pad(
+    rows: Sequence[Row], value: Any = 0, length: Callable[[int], int] = padded_length, dtype: type = np.int32
+) -> Any:
+    """Return the rows right-padded with ``value`` to ``length`` of the longest: ``dtype`` (batch, time, ...).
 
-    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each.
+    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each. The value may be a row of what
+    follows the time.
     """
     if isinstance(rows[0], dict):
-        return {name: pad([row[name] for row in rows], value, length) for name in rows[0]}
-    batch = np.full((len(rows), length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
+        return {name: pad([row[name] for row in rows], value, length, dtype) for name in rows[0]}
+    batch = np.full((len(rows), length(max(map(len, rows))), *rows[0].shape[1:]), value, dtype)
     for row, ids in zip(batch, rows, strict=True):
         row[: len(ids)] = ids
     return batch

@@ -15,7 +15,7 @@ Label: TypeAlias = str | tuple[str, ...]
 """The label of a text, or its labels where texts have several. An empty string is a missing one."""
 
 SEPARATOR = "|"  # of several labels in a string, where this package writes them
-_SEVERAL = (list, tuple, set, frozenset)
+SETS = (list, tuple, set, frozenset)  # the types of a text's several labels
 _TRUE, _FALSE = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -120,7 +120,7 @@ class LabelColumns:
         (cell,) = cells
         if getattr(cell, "ndim", 0):  # an array of NumPy, as Arrow makes of a list
             cell = cell.tolist()  # type: ignore[attr-defined]
-        if isinstance(cell, _SEVERAL):
+        if isinstance(cell, SETS):
             items = sorted(cell, key=str) if isinstance(cell, set | frozenset) else cell
             return tuple(self._item(item, location) for item in items)
         label = self._text(cell, location)
@@ -136,7 +136,7 @@ class LabelColumns:
         return "" if _is_missing(cell) else str(cell).strip()
 
     def _item(self, item: object, location: str) -> str:
-        if _is_missing(item) or isinstance(item, (Mapping, *_SEVERAL)):
+        if _is_missing(item) or isinstance(item, (Mapping, *SETS)):
             raise ValueError(
                 f"{location}: the list in {self.column!r} must hold strings or numbers; found {item!r:.80} in it."
             )

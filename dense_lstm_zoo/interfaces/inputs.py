@@ -9,10 +9,11 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
+from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _CHUNK = 4096
-_LISTS = (list, tuple, set, frozenset, np.ndarray)
+_LISTS = (*SETS, np.ndarray)
 
 
 def texts_of(x: Any) -> list[str]:

@@ -24,6 +24,7 @@ from dense_lstm_zoo.classification.schedule import schedule
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.data.frames import is_frame
+from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import indicators, is_matrix, texts_of
 from dense_lstm_zoo.interfaces.keras_task import AUTO, check_source, place_of_division, resolve_own, serialized
@@ -299,7 +300,7 @@ def _labels_in(origin: Origin) -> str:
 def _check_lists(y: Any, number: int) -> None:
     """Raise ``ValueError`` for single labels, or lists that could be the rows of a matrix of 0 and 1."""
     rows = list(y) if isinstance(y, Iterable) and not isinstance(y, str | bytes | Mapping) else []
-    if rows and not any(isinstance(row, list | tuple | set | frozenset) for row in rows):
+    if rows and not any(isinstance(row, SETS) for row in rows):
         raise ValueError(
             f"y must hold a list of labels for each text, or be a matrix of 0 and 1 (texts, {number}); received "
             f"{rows[0]!r:.80} as the first item."

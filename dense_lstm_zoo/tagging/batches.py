@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo.data.batching import pad, padded_length
+from dense_lstm_zoo.data.batching import pad
 from dense_lstm_zoo.data.soft_labels import NO_LABEL
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.data.token_ids import TokensToIds
 from dense_lstm_zoo.models.distillation import mean_weights
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
-from dense_lstm_zoo.tagging.distillation import targets
+from dense_lstm_zoo.tagging.distillation import PADDING, targets
 
 
 def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> list[dict[str, np.ndarray]]:
@@ -48,10 +48,18 @@ class TaggedExamples:
         self.rows = encode(tokens_to_ids, split.tokens)
         self.tags = [np.array([ids.get(tag, -2) for tag in tags], np.int32) for tags in split.tags]
         self.lengths = [len(tags) for tags in self.tags]
-        self._targets = _soft_targets(split, ids, self.tags, temperature) if split.is_soft else None
+        self._targets: list[np.ndarray] | None = None
         self._weights: list[np.ndarray] | None = None
-        if weights is not None and split.is_soft:
-            self._weights = [mean_weights(shares[:, 1:], weights) for shares in _soft_targets(split, ids, self.tags)]
+        if split.is_soft:
+            columns = [split.tag_names.index(tag) for tag in ids]
+            shares = [rows[:, columns] for rows in split.probabilities]
+            own = [
+                tags if is_own else np.full_like(tags, NO_LABEL)
+                for tags, is_own in zip(self.tags, split.labelled, strict=True)
+            ]
+            self._targets = [targets(*pair, temperature) for pair in zip(own, shares, strict=True)]
+            if weights is not None:
+                self._weights = [mean_weights(rows, weights) for rows in shares]
         elif weights is not None:  # the last one is for unknown tags, -2, which no loss counts
             by_tag = np.array([*(weights[i] for i in range(len(ids))), 1, 1], np.float32)
             self._weights = [by_tag[tags] for tags in self.tags]
@@ -63,29 +71,10 @@ class TaggedExamples:
         """
         ids = pad([self.rows[i] for i in indices])
         if self._targets is None:
-            targets: Any = pad([self.tags[i] for i in indices], value=-1)
+            labels = pad([self.tags[i] for i in indices], value=PADDING)
         else:
-            targets = _padded([self._targets[i] for i in indices], [-1.0, *[0.0] * (self._targets[0].shape[1] - 1)])
+            nothing = np.eye(1, self._targets[0].shape[1])[0] * PADDING
+            labels = pad([self._targets[i] for i in indices], nothing, dtype=np.float32)
         if self._weights is None:
-            return ids, targets
-        return ids, targets, _padded([self._weights[i] for i in indices], 1.0)
-
-
-def _soft_targets(
-    split: TaggedSplit, ids: Mapping[str, int], tags: list[np.ndarray], temperature: float = 1.0
-) -> list[np.ndarray]:
-    """Return the targets of each sentence with soft labels, with the tags in the order of ``ids``."""
-    columns = [split.tag_names.index(tag) for tag in ids]
-    return [
-        targets(own if is_own else np.full_like(own, NO_LABEL), shares[:, columns], temperature)
-        for own, shares, is_own in zip(tags, split.probabilities, split.labelled, strict=True)
-    ]
-
-
-def _padded(rows: list[np.ndarray], value: Any) -> np.ndarray:
-    """Return rows (tokens, ...) of floats right-padded with a value: float32 (batch, time, ...)."""
-    batch = np.empty((len(rows), padded_length(max(map(len, rows))), *rows[0].shape[1:]), np.float32)
-    batch[:] = value
-    for row, values in zip(batch, rows, strict=True):
-        row[: len(values)] = values
-    return batch
+            return ids, labels
+        return ids, labels, pad([self._weights[i] for i in indices], 1.0, dtype=np.float32)

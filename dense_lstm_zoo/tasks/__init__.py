@@ -228,6 +228,11 @@ def of_texts_with_labels() -> Task:
     return next(task for task in every() if task.labels_texts)
 
 
+def of_tagged_words() -> Task:
+    """Return the task whose words have a tag each."""
+    return next(task for task in every() if task.takes_tokens)
+
+
 def text_encoder_class() -> Any:
     """Return the class of the text encoders that models of other tasks read with."""
     task = next(task for task in every() if task.text_encoder)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.label_columns import SETS
 
 if TYPE_CHECKING:
     import numpy as np
 
 _FORMS = "a matrix (texts, labels), or for each text a dictionary of probabilities, or a label, or None for no answer"
-_SETS = (list, tuple, set, frozenset)
 
 
 def probabilities_of(
@@ -55,7 +55,7 @@ def probabilities_of(
         if answer is None:
             continue
         names = [answer] if isinstance(answer, str) else answer
-        if isinstance(names, _SETS) and all(isinstance(name, str) for name in names):
+        if isinstance(names, SETS) and all(isinstance(name, str) for name in names):
             if names is answer and not is_several:
                 raise TypeError(
                     f"{teacher} must return one label per text; answer {number}, counted from 0, is {answer!r:.80}. If "

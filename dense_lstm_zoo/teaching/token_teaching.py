@@ -14,7 +14,6 @@ from dense_lstm_zoo.data.endings import ending
 from dense_lstm_zoo.storage import files, outputs
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.storage.snapshots import Target
-from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.teaching import soft_files, token_teachers
 from dense_lstm_zoo.teaching.labelling import Labelling
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, without_copies
@@ -32,11 +31,6 @@ def is_for_tokens(target: Target) -> bool:
         ValueError: A name that shows no format of soft labels.
     """
     return format_of(target.path, (*soft_files.FORMATS, "columns"), "--output") == "columns"
-
-
-def task() -> Task:
-    """Return the task whose words have a tag each."""
-    return next(task for task in tasks.every() if task.takes_tokens)
 
 
 def check_target(target: Target) -> Target:
@@ -65,7 +59,7 @@ def read_corpus(dataset: Any) -> Any:
     Raises:
         ValueError: A corpus of another task.
     """
-    corpus = None if dataset is None else as_corpus(dataset, task().name)
+    corpus = None if dataset is None else as_corpus(dataset, tasks.of_tagged_words().name)
     if corpus is not None and not hasattr(corpus, "tag_names"):
         raise ValueError(
             f"A file in columns is for tagged sentences; {getattr(corpus, 'name', 'the dataset')} has none."
@@ -114,7 +108,7 @@ def label(
             "its characters and neighbours then show. Leave it out, and give more sentences."
         )
     beside, corpus = check_target(target), read_corpus(dataset)
-    source = token_teachers.find(teacher, _tags(labels, corpus), task(), columns["encoding"])
+    source = token_teachers.find(teacher, _tags(labels, corpus), tasks.of_tagged_words(), columns["encoding"])
     for tag in source.labels:
         if len(tag.split()) != 1 or tag == soft_sentences.NO_TAG:
             raise ValueError(f"A file in columns cannot hold the tag {tag!r}; rename it.")

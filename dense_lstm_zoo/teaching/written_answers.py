@@ -113,8 +113,8 @@ def read_answers(
     check_one_kind(own_labels, str(path), lambda label: places[own_labels.index(label)])
     kind = kind_of(own_labels, columns)
     are_several = bool(is_several) if kind is None else kind
-    named = [name for label in own_labels for name in names_of(label)]
-    names = list(labels) if labels is not None else list(_own_labels(path, soft, named))
+    own_names = [name for label in own_labels for name in names_of(label)]
+    names = list(labels) if labels is not None else list(_own_labels(path, soft, own_names))
     rows = _of_soft(soft, names, path, len(texts))
     find = label_finder(names)
     for number, (label, confidence) in enumerate(answers):
