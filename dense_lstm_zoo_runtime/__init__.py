@@ -14,15 +14,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo_runtime.answers import Continuation, Explanation, Prediction, Score, Span, TaggedSentence
+    from dense_lstm_zoo_runtime.answers import Continuation, Explanation, Prediction, Score, TaggedSentence
     from dense_lstm_zoo_runtime.errors import ExportError
     from dense_lstm_zoo_runtime.predictor import Predictor
+    from dense_lstm_zoo_runtime.span_forms import Span
 
 __version__ = "0.2.0"  # of the zoo, too, which takes it from here
 __all__ = ["Continuation", "Explanation", "ExportError", "Prediction", "Predictor", "Score", "Span", "TaggedSentence"]
 
 # ONNX Runtime is imported with the first name that needs it: dense_lstm_zoo takes the tokeniser's rules from here.
-_MODULES = {"ExportError": "errors", "Predictor": "predictor"}
+_MODULES = {"ExportError": "errors", "Predictor": "predictor", "Span": "span_forms"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dense_lstm_zoo_runtime import span_forms
+from dense_lstm_zoo_runtime.span_forms import Span
 
 
 @dataclass(frozen=True)
@@ -30,31 +31,6 @@ class Prediction:
     probabilities: dict[str, float]
     known_words: int | None = field(default=None, compare=False)
     labels: list[str] | None = None
-
-
-@dataclass(frozen=True)
-class Span:
-    """A part of a text that a tagger marks, such as a name or a chunk.
-
-    Attributes:
-        label: Its label. Empty where the tags have none (B, I, O).
-        text: Its characters in the raw text.
-        start: Its first character in the raw text, counted from 0.
-        end: The character after its last one.
-        confidence: The probability of the span. A conditional random field gives that of just this span: its label, its
-            first and its last token, whatever the other tags are. For a softmax it is the product of the probabilities
-            of the span's tags.
-        first_token: Its first token, counted from 0.
-        end_token: The token after its last one.
-    """
-
-    label: str
-    text: str
-    start: int
-    end: int
-    confidence: float
-    first_token: int
-    end_token: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +81,7 @@ class TaggedSentence:
         Raises:
             ValueError: As for ``spans``.
         """
-        return span_forms.spacy(self)
+        return span_forms.spacy(self.text, self.spans, self.places)
 
     def to_brat(self, number: int = 1, offset: int = 0) -> str:
         """Return the spans as lines of brat's standoff format, which belong into the ``.ann`` beside the text.
@@ -117,7 +93,7 @@ class TaggedSentence:
         Raises:
             ValueError: As for ``spans``. A label with white space.
         """
-        return span_forms.brat(self, number, offset)
+        return span_forms.brat(self.spans, number, offset)
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,49 @@
-"""Tagged sentences in the forms of other programs: JSON of spaCy, standoff of brat."""
+"""Spans of a text, and their forms in other programs: JSON of spaCy, standoff of brat."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from dense_lstm_zoo_runtime.answers import TaggedSentence
+from dataclasses import dataclass
+from typing import Any
 
 UNTYPED = "SPAN"  # the label of spans whose tags have none: both forms need one
 _LINE_END = re.compile(r"[\r\n]+")
 _GAP = re.compile(r"\s+|\S+")  # of Unicode: what str.isspace says
 
 
-def spacy(sentence: TaggedSentence) -> dict[str, Any]:
-    """Return a sentence as JSON of spaCy. See ``TaggedSentence.to_spacy``."""
-    ranges = _spacy_tokens(sentence.text, sentence.places)
+@dataclass(frozen=True)
+class Span:
+    """A part of a text that a tagger marks, such as a name or a chunk.
+
+    Attributes:
+        label: Its label. Empty where the tags have none (B, I, O).
+        text: Its characters in the raw text.
+        start: Its first character in the raw text, counted from 0.
+        end: The character after its last one.
+        confidence: The probability of the span. A conditional random field gives that of just this span: its label, its
+            first and its last token, whatever the other tags are. For a softmax it is the product of the probabilities
+            of the span's tags.
+        first_token: Its first token, counted from 0.
+        end_token: The token after its last one.
+    """
+
+    label: str
+    text: str
+    start: int
+    end: int
+    confidence: float
+    first_token: int
+    end_token: int
+
+
+def spacy(text: str, spans: Sequence[Span], places: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Return a text as JSON of spaCy. See ``TaggedSentence.to_spacy``."""
+    ranges = _spacy_tokens(text, places)
     starts, ends = ([place[edge] for place in ranges] for edge in (0, 1))
     ents: list[dict[str, Any]] = []
-    for span in sentence.spans:
+    for span in spans:
         if span.start == span.end:  # no character is left for it
             continue
         # A span may begin or end within a character that became several tokens: spaCy has whole tokens, once each.
@@ -28,7 +51,7 @@ def spacy(sentence: TaggedSentence) -> dict[str, Any]:
         if not ents or ents[-1]["end"] <= first:
             ents.append({"start": first, "end": stop, "label": span.label or UNTYPED})
     tokens = [{"id": number, "start": start, "end": end} for number, (start, end) in enumerate(ranges)]
-    return {"text": sentence.text, "ents": ents, "tokens": tokens}
+    return {"text": text, "ents": ents, "tokens": tokens}
 
 
 def _spacy_tokens(text: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -58,10 +81,10 @@ def _spacy_tokens(text: str, places: Sequence[tuple[int, int]]) -> list[tuple[in
     return ranges
 
 
-def brat(sentence: TaggedSentence, number: int, offset: int) -> str:
-    """Return a sentence's spans as lines of brat. See ``TaggedSentence.to_brat``."""
+def brat(spans: Sequence[Span], number: int, offset: int) -> str:
+    """Return spans as lines of brat. See ``TaggedSentence.to_brat``."""
     lines = []
-    for i, span in enumerate(sentence.spans, start=number):
+    for i, span in enumerate(spans, start=number):
         label = span.label or UNTYPED
         if label.split() != [label]:
             raise ValueError(f"brat's format cannot hold the label {label!r:.80}, which has white space.")

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dense_lstm_zoo_runtime.answers import Span, TaggedSentence
+from dense_lstm_zoo_runtime.answers import TaggedSentence
 from dense_lstm_zoo_runtime.chain import Chain
 from dense_lstm_zoo_runtime.offsets import Place, places, places_between_spaces
 from dense_lstm_zoo_runtime.schemes import Scheme, SchemeError, scheme_of
+from dense_lstm_zoo_runtime.span_forms import Span
 
 
 class SpanReader:

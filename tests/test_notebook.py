@@ -11,7 +11,8 @@ import pytest
 
 from dense_lstm_zoo.display import notebook
 from dense_lstm_zoo.display.notebook import Answers
-from dense_lstm_zoo_runtime.answers import Prediction, Score, Span, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.span_forms import Span
 from tests.bundle_harness import bundle
 
 EVIL = "<script>alert('x')</script> & \"q\" \x1b[31m"

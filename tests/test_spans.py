@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo_runtime.answers import Span, TaggedSentence, fields
+from dense_lstm_zoo_runtime.answers import TaggedSentence, fields
 from dense_lstm_zoo_runtime.chain import Chain, Field
 from dense_lstm_zoo_runtime.offsets import places, places_between_spaces
 from dense_lstm_zoo_runtime.rules import VERSIONS
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
+from dense_lstm_zoo_runtime.span_forms import Span
 from dense_lstm_zoo_runtime.spans import SpanReader
 from dense_lstm_zoo_runtime.text import Tokenizer
 

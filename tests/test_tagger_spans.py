@@ -12,9 +12,10 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.batch import engines
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo_runtime import Predictor
-from dense_lstm_zoo_runtime.answers import Span, fields
+from dense_lstm_zoo_runtime.answers import fields
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.serve.models import serve
+from dense_lstm_zoo_runtime.span_forms import Span
 from tests.bundle_harness import SPAN_TAGS, bundle, span_tagger, with_random_weights, written_sizes
 from tests.cli_harness import output_of
 

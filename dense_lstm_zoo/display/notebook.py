@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dense_lstm_zoo.display import one_line
-from dense_lstm_zoo_runtime.answers import Prediction, Score, Span, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.span_forms import Span
 
 _ROWS = 100  # of a table
 _LETTERS = 300  # of a text

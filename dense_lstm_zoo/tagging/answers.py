@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.tasks.answers import AnswerForm, strings
-from dense_lstm_zoo_runtime.answers import Span, TaggedSentence
+from dense_lstm_zoo_runtime.answers import TaggedSentence
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
+from dense_lstm_zoo_runtime.span_forms import Span
 
 if TYPE_CHECKING:
     from dense_lstm_zoo_runtime.spans import SpanReader
