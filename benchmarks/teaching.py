@@ -101,7 +101,8 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
     model = {option: value for option in _MODEL if (value := getattr(options, option))}
     for option, value in model.items():
         command += f" --{option.replace('_', '-')} {value}"
-    command += " --phrases" if options.phrases else ""
+    for option in ("phrases", "all_texts_alone"):
+        command += f" --{option.replace('_', '-')}" if getattr(options, option) else ""
     for option in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
         value = getattr(options, option)
         command += f" --{option.replace('_', '-')} {value:g}" if value else ""
@@ -125,7 +126,8 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
         scores = {f"{part}_accuracy": teacher.evaluate(getattr(corpus, part))["accuracy"] for part in ("dev", "test")}
         yield row(name, "the teacher", 0, len(corpus.train), scores, int(teacher.model.count_params()), 0.0)
     with tempfile.TemporaryDirectory() as folder:
-        for way, make in corpora(options, corpus, Path(folder)):
+        ways = list(corpora(options, corpus, Path(folder)))
+        for way, make in ways[-1:] if options.all_texts_alone else ways:
             soft = {"temperature": options.temperature, "hard_weight": options.hard_weight} if way != "labels" else {}
             key = {"student": options.student, "way": way, **shared}
             seeds = range(1, options.seeds + 1)
@@ -173,6 +175,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--units", type=int, help="units of the student (default: those of its recipe)")
     parser.add_argument("--num-layers", type=int, help="layers of the student (default: those of its recipe)")
     parser.add_argument("--phrases", action="store_true", help="the phrases that a transformer_teacher has labelled")
+    parser.add_argument("--all-texts-alone", action="store_true", help="only the student of all the texts asked for")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the students there (default: not kept)")
     parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
