@@ -71,6 +71,21 @@ class Loss:
         values[i] = values[i] + ops.convert_to_tensor(difference, values[i].dtype)
         return float(self._traced(values))
 
+    def slope(self, directions: Sequence[np.ndarray]) -> float:
+        """Return the slope of the loss where all values move at once, each along its direction.
+
+        Two losses are enough for all weights. No graph is made for them, which would take longer than they do.
+        """
+        step = 1e-5 / np.sqrt(sum(np.sum(direction**2) for direction in directions))
+        higher, lower = (
+            [
+                value + ops.convert_to_tensor(sign * step * direction, value.dtype)
+                for value, direction in zip(self.values, directions, strict=True)
+            ]
+            for sign in (1, -1)
+        )
+        return (float(self._function(higher)) - float(self._function(lower))) / (2 * step)
+
     def difference(self, i: int, direction: np.ndarray) -> float:
         """Return the slope of the loss along a direction of value ``i``, from two values of the loss."""
         step = (1e-5 if BACKEND == "tensorflow" else 1e-2) / np.linalg.norm(direction)

@@ -44,12 +44,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--budget", type=float, default=20, help="processor seconds that a test may take, unless slow")
 
 
-@functools.cache
-def _leave_graphs_as_they_are() -> None:
-    """Switch off TensorFlow's rewriting of graphs, which costs a test more than a few steps of a tiny model gain."""
-    import tensorflow as tf
+# What XLA compiles in a test runs for milliseconds: making it faster takes longer than it runs.
+_QUICK_PROGRAMS = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+@functools.cache
+def _make_graphs_quickly() -> None:
+    """Switch off what costs TensorFlow more time than a few steps of a tiny model gain."""
+    import tensorflow as tf
+    from tensorflow.python.util import tf_stack
+
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it rewrites each graph
+    if "XLA_FLAGS" not in os.environ:  # XLA reads it once, at its first program; processes that tests start have none
+        os.environ["XLA_FLAGS"] = _QUICK_PROGRAMS
+        tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1))
+        del os.environ["XLA_FLAGS"]
+    # Each operation notes the Python lines that made it, which takes as long as to make it.
+    stack = tf_stack.extract_stack()
+    tf_stack.extract_stack = lambda stacklevel=1: stack
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +71,7 @@ def seed() -> Iterator[None]:
 
     keras.utils.set_random_seed(1)
     if keras.config.backend() == "tensorflow":
-        _leave_graphs_as_they_are()
+        _make_graphs_quickly()
     if keras.config.backend() != "torch":
         yield
         if keras.config.backend() == "jax" and next(_tests) % 40 == 0:

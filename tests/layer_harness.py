@@ -210,16 +210,19 @@ def flat(outputs: Any) -> list[np.ndarray]:
     return [backends.numpy(output).astype(np.float64) for output in keras.tree.flatten(outputs)]
 
 
-# One case of each recurrence runs the kernel that users get, whose programs take XLA seconds to compile. The others run
-# the native one: tests/test_kernels.py compares the kernels.
-COMPILED = {"bilstm_states", "dense_bilstm", "dense_gru_states", "dense_simple_rnn_states", "highway_bilstm"}
-COMPILED |= {"recurrent_highway_coupled", "skip_bilstm_gated_outputs", "text_encoder_stacked_lstm_1"}
+# One case of each compiled loop runs the kernel that users get, whose programs take XLA seconds to compile. The others
+# run the native one. Tests of kernels, of skips and of every model compare the kernels, with their gradients.
+COMPILED = {"bilstm_states", "dense_bilstm", "dense_gru_states", "skip_bilstm_gated_outputs"}
+
+
+def native(case: Case) -> dict[str, str]:
+    """The argument that picks the native kernel, where the layer and the backend have one."""
+    return {"kernel": "native"} if backends.BACKEND == "tensorflow" and "kernel" in case.make().get_config() else {}
 
 
 def kernel(case: Case) -> dict[str, str]:
     """The argument that picks the kernel for tests of every layer."""
-    native = backends.BACKEND == "tensorflow" and case.name not in COMPILED and "kernel" in case.make().get_config()
-    return {"kernel": "native"} if native else {}
+    return {} if case.name in COMPILED else native(case)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from keras import ops
 from dense_lstm_zoo import layers
 from tests import backends
 from tests import layer_harness as harness
+from tests.slow_cases import slow_but
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,15 +26,30 @@ _LIKE_OTHERS = {
     *("text_encoder_stacked_lstm_1", "skip_bilstm_gates", "skip_bilstm_internals", "skip_bilstm_outputs"),
     *("skip_bilstm_gated_sigmoid_gate_on_skip", "interaction_position_1", "interaction_position_3"),
 }
-different_cases = pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=pytest.mark.slow if case.name in _LIKE_OTHERS else []) for case in harness.CASES],
-    ids=lambda case: case.name,
-)
+# What goes through a layer besides its equations is the same for all its cells and skips: one case of each class and of
+# each form of output.
+_OF_EACH_CLASS = {
+    *("lstm", "bilstm_states", "dense_bilstm_all_layers_remat", "dense_bilstm_decoupled", "dense_gru_states"),
+    *("residual_lstm_states", "text_encoder_dense_lstm_2", "skip_bilstm_gated_outputs", "highway_bilstm"),
+    *("recurrent_highway_coupled", "pooling_attention_1", "pooling_last_mean_max_1", "interaction_vector_2"),
+    *("convolution_valid", "map_convolution", "map_blocks_of_3_in_4", "dynamic_self_attention"),
+}
 
 
-def test_cases_that_are_like_others_are_cases():
-    assert {case.name for case in harness.CASES} >= _LIKE_OTHERS
+def _some(names):
+    """A test of the cases of these names. Those of the others are run by make test-slow."""
+    quick = {case for case in harness.CASES if case.name in names}
+    return pytest.mark.parametrize("case", slow_but(quick, harness.CASES), ids=lambda case: case.name)
+
+
+different_cases = _some(harness.BY_NAME.keys() - _LIKE_OTHERS)
+classes = _some(_OF_EACH_CLASS)
+
+
+def test_cases_that_are_like_others_are_cases_and_every_class_has_one():
+    assert harness.BY_NAME.keys() >= _LIKE_OTHERS | _OF_EACH_CLASS
+    made = {name: type(case.make()) for name, case in harness.BY_NAME.items()}
+    assert {made[name] for name in _OF_EACH_CLASS} | {layers.DenseLSTM} == set(made.values())
 
 
 def test_every_public_layer_is_a_case_or_is_tested_in_a_file_of_its_own():
@@ -83,7 +99,7 @@ def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
         np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(1, np.abs(theirs).max()))
 
 
-@different_cases
+@classes
 def test_the_output_shape_is_known_before_the_weights_are_there(case):
     shape = (harness.BATCH, harness.TIME, harness.FEATURES)
     layer = case.make()
@@ -95,7 +111,7 @@ def test_the_output_shape_is_known_before_the_weights_are_there(case):
     assert [tuple(each) for each in before] == [tuple(output.shape) for output in outputs]
 
 
-@different_cases
+@classes
 def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
     layer = harness.layer_of(case)
     x = harness.inputs()
@@ -107,7 +123,7 @@ def test_a_batch_gives_what_its_sentences_give_one_by_one(case):
             np.testing.assert_allclose(single[0], row, atol=1e-5)
 
 
-@different_cases
+@classes
 def test_a_mask_does_what_lengths_do(case):
     layer = harness.layer_of(case)
     mask = np.arange(harness.TIME) < harness.LENGTHS[:, None]
@@ -125,17 +141,22 @@ def test_a_mask_does_what_lengths_do(case):
 def test_every_weight_gets_the_gradient_that_finite_differences_give(case):
     exact = backends.BACKEND == "tensorflow"
     dtype, tolerance = ("float64", {"rtol": 1e-4, "atol": 1e-6}) if exact else ("float32", {"rtol": 0.02, "atol": 0.02})
-    layer = harness.new_layer(case, dtype=dtype)
-    x = harness.inputs().astype(dtype)
-    loss = harness.loss(layer, x)
-    for i, gradient in enumerate(loss.gradients()):
-        assert np.abs(gradient).max() > 1e-6
-        rng = np.random.default_rng(5)
-        direction = rng.normal(size=gradient.shape)
-        np.testing.assert_allclose(np.sum(gradient * direction), loss.difference(i, direction), **tolerance)
+    layer = harness.new_layer(case, dtype=dtype, **harness.native(case))
+    loss = harness.loss(layer, harness.inputs().astype(dtype))
+    gradients = loss.gradients()
+    assert all(np.abs(gradient).max() > 1e-6 for gradient in gradients)
+    rng = np.random.default_rng(5)
+    directions = [rng.normal(size=gradient.shape) for gradient in gradients]
+    slopes = [np.sum(gradient * direction) for gradient, direction in zip(gradients, directions, strict=True)]
+    if exact:  # in float64, all weights can move at once: each by as much as changes the loss by one
+        directions = [direction / slope for direction, slope in zip(directions, slopes, strict=True)]
+        np.testing.assert_allclose(loss.slope(directions), len(directions), rtol=1e-4 / len(directions))
+        return
+    for i, (direction, slope) in enumerate(zip(directions, slopes, strict=True)):
+        np.testing.assert_allclose(slope, loss.difference(i, direction), **tolerance)
 
 
-@different_cases
+@classes
 def test_the_config_rebuilds_the_layer(case):
     layer = case.make(name="mine", **harness.kernel(case))
     config = json.loads(json.dumps(layer.get_config()))
@@ -151,7 +172,7 @@ def test_a_layer_that_is_made_frozen_has_no_weights_that_a_model_trains(case):
     assert harness.model(case, trainable=False).trainable_variables == []
 
 
-@different_cases
+@classes
 def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, other_widths):
     model = harness.model(case, **harness.kernel(case))
     symbolic, run = keras.tree.flatten(model.output), model
@@ -166,11 +187,13 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
             assert tuple(n if s is None else s for s, n in zip(tensor.shape, value.shape, strict=True)) == value.shape
 
 
-@different_cases
+@classes
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_half_precision_stays_near_float32(case, dtype):
-    # One of the two runs in the portable kernel, the other in the harness's.
-    loop = {"kernel": "portable"} if dtype == "mixed_float16" and "kernel" in case.make().get_config() else {}
+    # One of the two runs in the portable kernel, the other in the native one.
+    loop = harness.native(case)
+    if dtype == "mixed_float16" and "kernel" in case.make().get_config():
+        loop = {"kernel": "portable"}
     full, half = harness.new_layer(case, **loop), harness.new_layer(case, dtype=dtype, **loop)
     half.set_weights(full.get_weights())
     outputs = keras.tree.flatten(half(harness.inputs(), lengths=harness.LENGTHS))
