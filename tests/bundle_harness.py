@@ -27,7 +27,7 @@ HISTORY = {"epoch": [1, 2], "loss": [0.7, 0.6], "val_loss": [0.8, 0.7]}
 
 
 def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
-    """An untrained model that knows ``WORDS``."""
+    """An untrained model that knows ``WORDS``. Its layers run the native kernel, for which XLA compiles nothing."""
     task = tasks.find(registry.entry(name).task)
     whole_words = bool(arguments.get("char_filters"))
     vocabulary: Any
@@ -43,7 +43,8 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
     else:
         labels, text, vocabulary = [], {}, LanguageVocabulary((*WORDS, "<eos>", "<unk>"))
         sizes = {"vocab_size": len(vocabulary)}
-    arguments = registry.resolve(name, {**tiny_arguments(name), **sizes, **arguments})
+    native = {"kernel": "native"} if "kernel" in registry.entry(name).arguments else {}
+    arguments = registry.resolve(name, {**tiny_arguments(name), **native, **sizes, **arguments})
     config = {"task": task.name, "model": name, "arguments": arguments, "text": text}
     config |= {"training": {"dataset": "none", "seed": 1}, "versions": {}}
     history = pd.DataFrame({**HISTORY, task.measure: 0.5, f"val_{task.measure}": 0.5})

@@ -151,7 +151,14 @@ cases = pytest.mark.parametrize("case", CASES, ids=str)
 variants = pytest.mark.parametrize("case", VARIANTS, ids=str)
 # Of the choices, each value of an argument with the first model of a task that takes it.
 _FIRST = {(case.task, case.options): case for case in reversed(CHOICES)}
-choices = pytest.mark.parametrize("case", slow_but({*VARIANTS, *_FIRST.values()}, CHOICES), ids=str)
+
+
+def slow_but_one_of_each_choice(tested: Sequence[Case]) -> pytest.MarkDecorator:
+    """Parametrise a test by cases of which ``make test`` runs the variants, and each choice with one model."""
+    return pytest.mark.parametrize("case", slow_but({*VARIANTS, *_FIRST.values()}, tested), ids=str)
+
+
+choices = slow_but_one_of_each_choice(CHOICES)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from tests import model_harness as harness
 CHOICES = [case for case in harness.CHOICES if case.task == "classification"]
 
 
-@pytest.mark.parametrize("case", CHOICES, ids=str)
+@harness.slow_but_one_of_each_choice(CHOICES)
 def test_beside_the_encoder_there_are_words_characters_and_a_softmax_alone(case):
     model, embedding_dim = harness.shared(case), case.arguments["embedding_dim"]
     count = harness.VOCABULARY * embedding_dim + model.get_layer("logits").count_params()

@@ -12,7 +12,8 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo_runtime import install
 from tests.cli_harness import output_of
 
-TINY = ["--embedding-dim", "6", "--num-dense-layers", "2", "--dense-units", "3", "--top-units", "4"]
+TINY = ["--embedding-dim", "6", "--num-dense-layers", "1", "--dense-units", "3", "--top-units", "4"]
+TINY += ["--kernel", "native"]
 
 
 @pytest.fixture(scope="module")

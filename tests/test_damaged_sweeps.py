@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.storage.json_files import DamagedFileError
+from tests.slow_cases import slow_pairs_but
 from tests.sweep_harness import leave_trials
 from tests.sweep_harness import sweep_rows as sweep
 
@@ -46,8 +47,12 @@ def test_damaged_states_are_read_from_their_backups_and_others_are_named(content
     assert sweep(folder) == expected
 
 
-@pytest.mark.parametrize("kind", [*BAD, "missing"])
-@pytest.mark.parametrize("name", ["trials/0000/result.json", "trials/0000/spec.json", "trials/0001/test.json"])
+FILES = ("trials/0000/result.json", "trials/0000/spec.json", "trials/0001/test.json")
+# Every kind of damage to one file, which all are read by the same function; and each file that is empty or missing.
+QUICK = [*((FILES[0], kind) for kind in BAD), *((name, kind) for name in FILES for kind in ("empty", "missing"))]
+
+
+@pytest.mark.parametrize(("name", "kind"), slow_pairs_but(QUICK, FILES, [*BAD, "missing"]))
 def test_a_trials_damaged_file_is_named_and_once_deleted_as_it_says_the_sweep_goes_on(name, kind, start, tmp_path):
     folder = tmp_path / "s"
     expected = sweep(folder)

@@ -20,7 +20,7 @@ from tests import pages
 from tuning import command as results
 
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
-TRAINING = re.compile(r"\b(train|tune|run_protocol|fit|export)\(")
+TRAINING = re.compile(r"\b(train|tune|run_protocol|fit|export|save_to_preset)\(")
 # Caps that keep a quick run quick, whatever a page asks for.
 SIZES = {"num_dense_layers": 1, "num_layers": 1, "dense_units": 3, "top_units": 4, "units": 6, "embedding_dim": 8}
 PRESETS = pages.ROOT / "presets" / "dense_lstm_zoo_presets"
@@ -85,7 +85,7 @@ def quick(monkeypatch):
 
 
 def page(path):
-    """The page as a case, slow if it trains or exports."""
+    """The page as a case, slow if it trains, exports or scores."""
     trains = any(TRAINING.search(block.text) for block in pages.blocks(path, "python") if block.mark != "not run")
     return pytest.param(path, marks=[pytest.mark.slow] if trains else [], id=pages.name(path))
 

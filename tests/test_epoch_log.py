@@ -52,11 +52,6 @@ def test_a_resumed_run_says_how_far_it_was_and_lists_the_other_epochs(tmp_path, 
     assert [line.split()[0] for line in table(capsys.readouterr().out)] == ["epoch", "2/3", "3/3"]
 
 
-def test_a_run_without_progress_prints_nothing(tmp_path, capfd):
-    train(tmp_path / "run", epochs=1)
-    assert capfd.readouterr() == ("", "")
-
-
 @pytest.mark.slow
 def test_a_script_that_trains_prints_no_notice_of_tensorflow(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}

@@ -77,7 +77,7 @@ def test_a_label_that_is_named_is_explained():
     ("name", "layers"),
     [
         ("di_bilstm", ["layer 1", "layer 2"]),
-        ("stacked_di_bilstm", ["layer 1", "layer 2"]),
+        pytest.param("stacked_di_bilstm", ["layer 1", "layer 2"], marks=pytest.mark.slow),  # as above
         ("dsa_bilstm", ["head 1", "head 2"]),
         ("bilstm", []),
     ],

@@ -63,7 +63,7 @@ def test_an_archive_that_is_downloaded(bundle, hashed, tmp_path, monkeypatch):
         assert hashed[WEIGHTS] == number
 
 
-@pytest.mark.parametrize("is_preset", [False, True], ids=["folder", "preset"])
+@pytest.mark.parametrize("is_preset", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["folder", "preset"])
 @pytest.mark.parametrize(
     "command",
     [

@@ -15,6 +15,7 @@ from dense_lstm_zoo import describe
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.reports.cards import model_card
 from tests.bundle_harness import bundle, seal
+from tests.slow_cases import slow_but
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
@@ -186,9 +187,10 @@ def test_a_notebook_shows_a_strangers_text_and_does_not_obey_it(mark):
     assert not UNSAFE.search(page)
 
 
-@pytest.mark.parametrize(
-    "mark", ['=HYPERLINK("http://a.example")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "\t=1+1", "-2+3"]
-)
+FORMULAS = ['=HYPERLINK("http://a.example")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "\t=1+1", "-2+3"]
+
+
+@pytest.mark.parametrize("mark", slow_but({FORMULAS[0], "\t=1+1"}, FORMULAS))
 def test_labels_and_names_are_no_formulas_in_a_csv_file(mark, tmp_path, capsys):
     new_bundle = bundle("bilstm")
     new_bundle.labels = [mark, "no", "yes"]

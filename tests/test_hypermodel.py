@@ -36,7 +36,7 @@ def test_every_tuner_searches_a_registered_model(name, tmp_path):
     )
     tuner.search(IDS, LABELS, validation_data=(IDS, LABELS), epochs=1, verbose=0)
     assert tuner.get_best_hyperparameters()[0].get("units") in (2, 3)
-    assert tuner.get_best_models()[0].predict(IDS, verbose=0).shape == (4, 2)
+    assert tuner.get_best_models()[0](IDS).shape == (4, 2)
 
 
 def test_a_budget_gives_the_width_of_each_depth():

@@ -10,6 +10,7 @@ import tensorflow as tf
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.recurrence import compiled, lstm_programs, machine
 from tests import reference
+from tests.slow_cases import slow_pairs_but
 
 FEATURES, TIME = 6, 5
 
@@ -63,8 +64,7 @@ def test_every_kernel_gives_the_values_and_gradients_of_the_portable_one(units, 
         check_close(values_and_gradients(kernel, units, inputs, lengths, start, training), expected, kernel)
 
 
-@pytest.mark.parametrize("units", [7, 40])
-@pytest.mark.parametrize("longest", [3, TIME])
+@pytest.mark.parametrize(("units", "longest"), slow_pairs_but([(7, 3), (40, TIME)], [7, 40], [3, TIME]))
 def test_a_layer_without_final_states_gives_the_values_and_gradients_of_the_portable_one(units, longest, monkeypatch):
     monkeypatch.setattr(machine, "has_gpu", lambda: False)
     inputs, lengths = batch(40)

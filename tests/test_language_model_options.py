@@ -11,10 +11,10 @@ from dense_lstm_zoo import layers
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.averaging import EvaluateAverage
 from tests.language_windows import text, tiny, windows
-from tests.slow_cases import slow_but
+from tests.slow_cases import slow_but, slow_pairs_but
 from tests.test_averaging import same
 from tests.test_dense_lstm import by_hand
-from tests.test_tied_softmax import MODELS, gradients, models
+from tests.test_tied_softmax import MODELS, gradients
 
 EVERYTHING = {
     "softmax": "tied",
@@ -135,8 +135,14 @@ def test_rates_of_their_own_that_are_the_common_one_change_no_number(wiring, sha
     np.testing.assert_allclose(run(), run(dropout=0.0, input_dropout=0.0, output_dropout=0.0), atol=1e-6)
 
 
-@pytest.mark.parametrize("option", ["input_dropout", "output_dropout", "embedding_dropout", "weight_dropout"])
-@models
+DROPOUTS = ("input_dropout", "output_dropout", "embedding_dropout", "weight_dropout")
+
+
+# The wirings share the code of every dropout.
+@pytest.mark.parametrize(
+    ("name", "option"),
+    slow_pairs_but([("dense_lstm_lm", option) for option in DROPOUTS], MODELS, DROPOUTS),
+)
 def test_each_dropout_of_a_model_acts_in_training_only(name, option):
     model, ids = tiny(name, **{option: 0.5}), text()[:, :-1]
     np.testing.assert_array_equal(model(ids), model(ids))

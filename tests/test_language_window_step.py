@@ -13,6 +13,7 @@ from dense_lstm_zoo.language import full_softmax, sampled_softmax
 from dense_lstm_zoo.language.assembly import WindowLoss
 from dense_lstm_zoo.language.sampled_softmax import WordSampler
 from tests.language_windows import WORDS, perplexity_by_hand, text, tiny, windows
+from tests.slow_cases import slow_pairs_but
 from tests.test_tied_softmax import MODELS, gradients
 
 FEATURES = 5
@@ -70,8 +71,11 @@ def test_very_large_and_very_small_logits_neither_overflow_nor_vanish():
 OPTIONS = [{}, {"softmax": "tied"}, {"sampled_softmax": WORDS}, {"softmax": "tied", "sampled_softmax": WORDS + 9}]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("name", MODELS)
+# The models share the step: every option with one of them, every model with its defaults.
+QUICK = [*(("dense_lstm_lm", options) for options in OPTIONS), *((name, {}) for name in MODELS)]
+
+
+@pytest.mark.parametrize(("name", "options"), slow_pairs_but(QUICK, MODELS, OPTIONS), ids=str)
 def test_a_step_on_all_words_follows_the_plain_gradient(name, options):
     model, ids = eager(name, learning_rate=1.0, clip_norm=None, **options), text(steps=6)
     ids[:, 3] = ids[:, 2]  # words come again
@@ -227,11 +231,11 @@ def sampled(sampler, arguments, draws):
 def test_the_estimated_sum_over_all_words_is_right_on_average():
     features, table, bias, targets = problem(words=300)
     features = features / 3
-    losses, _ = sampled(WordSampler(300, 40), tensors(features, table, bias, targets), draws=300)
+    losses, _ = sampled(WordSampler(300, 40), tensors(features, table, bias, targets), draws=120)
     expected = np.exp(by_hand(features, table, bias, targets, 1.0)[0])[targets >= 0]  # Z / exp(s_target)
     ratios = np.exp(losses)[:, targets >= 0] / expected
     error = ratios.std(axis=0) / np.sqrt(len(ratios))
-    assert error.max() < 0.03
+    assert error.max() < 0.05
     assert (np.abs(ratios.mean(axis=0) - 1) < 4 * error).all()
     assert (losses.mean(axis=0)[targets >= 0] < np.log(expected) + 4 * error).all()  # log is concave
 
@@ -263,8 +267,11 @@ def test_gradients_of_rows_add_up_word_by_word():
 SAMPLED = [{"sampled_softmax": 6}, {"sampled_softmax": 6, "softmax": "tied"}]
 
 
-@pytest.mark.parametrize("options", SAMPLED, ids=str)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    slow_pairs_but([("dense_lstm_lm", options) for options in SAMPLED], MODELS, SAMPLED),
+    ids=str,
+)
 def test_a_step_on_a_sample_changes_the_rows_of_its_words_and_no_others(name, options):
     model, ids = eager(name, vocab_size=400, **options), text(steps=8)
     table = model.core.get_layer("embedding" if "softmax" in options else "softmax").weights[0]

@@ -35,6 +35,25 @@ def result(**values):
     return {**costs, **times, **calls, **memory, "warnings": [], **values}
 
 
+@pytest.fixture(scope="module")
+def places(tmp_path_factory, saved_bundle):
+    """A folder of bundles, of which some are damaged, and of what is none. No test changes it."""
+    folder = tmp_path_factory.mktemp("measured")
+    runs = folder / "runs"
+    for name in ("trec", "damaged", "unfinished"):
+        shutil.copytree(saved_bundle("dc_bilstm"), runs / name)
+    (runs / "unfinished" / "manifest.json").unlink()
+    with (runs / "damaged" / "vocabulary.txt").open("a") as file:
+        file.write("more\n")
+    (folder / "a.txt").write_text("a")
+    (folder / "link").symlink_to(runs / "trec")
+    for export in (runs / "mr" / "1", folder / "foreign", folder / "half"):
+        (export / "assets.extra").mkdir(parents=True)
+        (export / "saved_model.pb").write_bytes(b"x")
+    (folder / "half" / "assets.extra" / "non_core_ops.txt").write_text("")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -57,22 +76,10 @@ def result(**values):
         (lambda f: [f / "half"], r"half is a damaged export: variables/variables\.index is missing"),
     ],
 )
-def test_a_folder_that_cannot_be_measured_is_told_before_any_work(make, message, tmp_path, answers, saved_bundle):
-    runs = tmp_path / "runs"
-    for name in ("trec", "damaged", "unfinished"):
-        shutil.copytree(saved_bundle("dc_bilstm"), runs / name)
-    (runs / "unfinished" / "manifest.json").unlink()
-    with (runs / "damaged" / "vocabulary.txt").open("a") as file:
-        file.write("more\n")
-    (tmp_path / "a.txt").write_text("a")
-    (tmp_path / "link").symlink_to(runs / "trec")
-    for folder in (runs / "mr" / "1", tmp_path / "foreign", tmp_path / "half"):
-        (folder / "assets.extra").mkdir(parents=True)
-        (folder / "saved_model.pb").write_bytes(b"x")
-    (tmp_path / "half" / "assets.extra" / "non_core_ops.txt").write_text("")
-    good = [str(saved_bundle("di_bilstm"))] if make(tmp_path) else []  # comes first, and is not measured either
+def test_a_folder_that_cannot_be_measured_is_told_before_any_work(make, message, places, answers, saved_bundle):
+    good = [str(saved_bundle("di_bilstm"))] if make(places) else []  # comes first, and is not measured either
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        zoo.measure([*good, *make(tmp_path)])
+        zoo.measure([*good, *make(places)])
 
 
 def test_numbers_and_texts_are_checked_before_any_work(answers, saved_bundle):

@@ -2,9 +2,11 @@
 
 import ast
 import doctest
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,16 +19,25 @@ OPENINGS = re.compile(r"(How|What|Which|Whether|Who|Why)\b")
 SEMICOLONS = 3  # in 1,000 words; formulas have some
 
 
-def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+class Source(NamedTuple):
+    """What a file says: its names with their lines, those of the examples in its docstrings, and these."""
+
+    path: Path
+    names: list[tuple[str, int]]
+    docstrings: list[str]
+
+
+@functools.cache
+def sources(folder: str) -> list[Source]:
+    """The files of a folder, each of which is parsed once for all tests."""
+    rows = []
     for path in sorted((ROOT / folder).rglob("*.py")):
-        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
-
-
-def examples(folder: str) -> Iterator[tuple[Path, ast.Module]]:
-    for path, tree in trees(folder):
-        for text in docstrings(tree):
-            for example in doctest.DocTestParser().get_examples(text):
-                yield path, ast.parse(example.source)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = list(docstrings(tree))
+        examples = [part for text in texts if ">>>" in text for part in doctest.DocTestParser().get_examples(text)]
+        parts = [tree, *(ast.parse(example.source) for example in examples)]
+        rows.append(Source(path.relative_to(ROOT), [name for part in parts for name in names(part)], texts))
+    return rows
 
 
 def names(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -48,9 +59,9 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_name_is_a_participle(folder):
     lines = [
-        f"{path}:{line}: {name}"
-        for path, tree in [*trees(folder), *examples(folder)]
-        for name, line in names(tree)
+        f"{source.path}:{line}: {name}"
+        for source in sources(folder)
+        for name, line in source.names
         if name.strip("_") in PARTICIPLES
     ]
     assert not lines
@@ -58,11 +69,11 @@ def test_no_name_is_a_participle(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_docstring_opens_with_a_verb_or_a_noun(folder):
-    openings = [(str(path), text[:60]) for path, tree in trees(folder) for text in docstrings(tree)]
+    openings = [(str(source.path), text[:60]) for source in sources(folder) for text in source.docstrings]
     assert not [opening for opening in openings if OPENINGS.match(opening[1])]
 
 
 def test_docstrings_have_few_semicolons():
-    texts = [text for folder in FOLDERS for _, tree in trees(folder) for text in docstrings(tree)]
+    texts = [text for folder in FOLDERS for source in sources(folder) for text in source.docstrings]
     count, words = sum(text.count(";") for text in texts), sum(len(text.split()) for text in texts)
     assert count < SEMICOLONS * words / 1000

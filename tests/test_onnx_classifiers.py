@@ -12,9 +12,13 @@ from dense_lstm_zoo.exports.onnx import OPSET
 from tests import bundle_harness
 from tests import model_harness as harness
 from tests.onnx_harness import every_node, graph_of, session
+from tests.slow_cases import slow_but
 
 CLASSIFIERS = [case for case in harness.CHOICES if case.task == "classification"]
 PLAIN = [case for case in CLASSIFIERS if not case.options]
+# One of each kind of graph, for what holds of the weights and sizes of any.
+KINDS = {"bilstm", "dc_bilstm", "stacked_di_bilstm", "dsa_bilstm", "cnn_mc", "blstm_2dcnn", "lm_classifier"}
+QUICK = [case for case in PLAIN if case.name in KINDS]
 # Layers whose weights are large enough to be rounded, with few words.
 WIDE = {
     "vocab_size": 60,
@@ -45,7 +49,7 @@ def in_keras(model: keras.Model, inputs: dict[str, np.ndarray]) -> np.ndarray:
         return np.asarray(model(inputs if len(inputs) > 1 else inputs["token_ids"]))
 
 
-@pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
+@harness.slow_but_one_of_each_choice(CLASSIFIERS)
 def test_the_graph_of_every_classifier_has_its_logits_whatever_the_padding_and_company(case):
     model, run = harness.shared(case), session(shared(case))
     inputs = fed(model, harness.given_lengths(harness.LENGTHS))
@@ -60,7 +64,9 @@ def test_the_graph_of_every_classifier_has_its_logits_whatever_the_padding_and_c
         assert run.run(None, fed(model, empty))[0].shape == (0, harness.CLASSES)
 
 
-@pytest.mark.parametrize("case", [*PLAIN, harness.Case("blstm_2dcnn", (("pool_size", None),))], ids=str)
+@pytest.mark.parametrize(
+    "case", [*slow_but(QUICK, PLAIN), harness.Case("blstm_2dcnn", (("pool_size", None),))], ids=str
+)
 def test_the_graph_of_a_classifier_reads_a_thousand_words(case):
     model = harness.shared(case)
     inputs = fed(model, harness.given_lengths([1100, 70], 1100))
@@ -93,7 +99,7 @@ def test_the_graph_of_a_bundle_gives_logits_probabilities_and_vectors_also_of_an
     ]
 
 
-@pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
+@harness.slow_but_one_of_each_choice(CLASSIFIERS)
 def test_a_graph_has_core_operators_alone(case):
     proto = shared(case)
     assert [(opset.domain, opset.version) for opset in proto.opset_import] == [("", OPSET)]
@@ -119,7 +125,7 @@ def rounded_logits(model: keras.Model, weights: str) -> tuple[np.ndarray, np.nda
     return session(proto).run(None, inputs)[0], in_keras(model, inputs)
 
 
-@pytest.mark.parametrize("case", PLAIN, ids=str)
+@pytest.mark.parametrize("case", slow_but(QUICK, PLAIN), ids=str)
 def test_smaller_weights_change_a_classifiers_logits_by_their_rounding_alone(case):
     model = wide(case)
     # A weight is off by at most 2^-11 of itself, or by 1/254 of the largest beside it: a few times the others.
@@ -128,7 +134,7 @@ def test_smaller_weights_change_a_classifiers_logits_by_their_rounding_alone(cas
         assert 0 < np.abs(logits - expected).max() < share * np.abs(expected).max(), weights
 
 
-@pytest.mark.parametrize("case", PLAIN, ids=str)
+@pytest.mark.parametrize("case", slow_but(QUICK, PLAIN), ids=str)
 def test_weights_that_the_smaller_type_holds_change_nothing(case):
     model = wide(case)
     before = model.get_weights()

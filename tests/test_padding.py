@@ -35,9 +35,10 @@ def test_ids_and_masks_are_refused_at_once_outside_of_graphs(ids, words):
         layer(ids)
     assert numpy(layer(RIGHT)).tolist() == [2, 0]
     x = layer_harness.inputs(batch=2, time=3)
-    for case in layer_harness.CASES:
+    one_of_each_class = {type(layer): layer for layer in (case.make() for case in layer_harness.CASES)}
+    for layer in one_of_each_class.values():
         with pytest.raises(ValueError, match=words):
-            case.make()(x, mask=ids != 0)
+            layer(x, mask=ids != 0)
 
 
 def test_of_several_wrong_rows_one_that_begins_with_padding_is_named():

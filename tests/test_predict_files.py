@@ -14,7 +14,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from tests.cli_harness import output_of
 
-TINY = ["--embedding-dim", "6", "--units", "4", "--epochs", "2", "--seed", "3", "--quiet"]
+TINY = ["--embedding-dim", "6", "--units", "4", "--epochs", "2", "--seed", "3", "--kernel", "native", "--quiet"]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import ast
 import concurrent.futures
 import contextlib
+import functools
 import io
 import json
 import re
@@ -20,6 +21,7 @@ from dense_lstm_zoo.exports import page, warmup
 from dense_lstm_zoo.exports.endpoint import Endpoint, texts_alone
 from tests.bundle_harness import bundle
 from tests.serving_harness import Loaded, Models, serving
+from tests.slow_cases import slow_but
 
 ODD = ["a|b `c` ``d``", "$x$ <b>\n# new *line*", "\u202eyes"]
 # One per task, and a classifier with two inputs.
@@ -30,19 +32,25 @@ TEXTS = ["The film was good, but very long!", "", "it", "qwerty \U0001f600", "ba
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory):
-    """Bundles, their exports and the exports in sessions, by model."""
-    models = {}
-    for name, arguments in MADE.items():
-        trained = bundle(name, **arguments)
+    """Return the bundle of a model, its export and the export in a session, each made once."""
+
+    @functools.cache
+    def export(name):
+        trained = bundle(name, **MADE[name])
         if name == "bilstm":
             trained.labels = ODD
         folder = trained.export(tmp_path_factory.mktemp("served") / name / "1")
-        models[name] = (trained, folder, Loaded(folder))
-    return models
+        return trained, folder, Loaded(folder)
+
+    return export
 
 
-def pages_of(exports):
-    return {name: (folder / "SIGNATURES.md").read_text(encoding="utf-8") for name, (_, folder, _) in exports.items()}
+# Each export takes seconds: make test has the classifier's alone. In tests/test_tf_serving.py it has a tagger's.
+each = pytest.mark.parametrize("name", slow_but({"bilstm"}, MADE))
+
+
+def page_of(exports, name):
+    return (exports(name)[1] / "SIGNATURES.md").read_text(encoding="utf-8")
 
 
 def tables(text):
@@ -69,7 +77,8 @@ def fences(text, language):
 
 @pytest.mark.slow
 def test_every_warm_up_request_is_answered_and_every_signature_that_may_be_batched_has_some(exports):
-    for name, (_, folder, session) in exports.items():
+    for name in MADE:
+        _, folder, session = exports(name)
         sizes = {}
         for record in tf.data.TFRecordDataset(str(folder / "assets.extra" / "tf_serving_warmup_requests")):
             log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
@@ -97,8 +106,9 @@ def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_lin
 
 @pytest.mark.slow
 def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
-    for name, (_, _, session) in exports.items():
-        first, *other_tables = tables(pages_of(exports)[name])
+    for name in MADE:
+        _, _, session = exports(name)
+        first, *other_tables = tables(page_of(exports, name))
         assert {row[0] for row in first[1:]} == set(session.signatures)
         for (signature, *_), rows in zip(first[1:], other_tables, strict=True):
             definition = session.signatures[signature]
@@ -113,7 +123,7 @@ def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
                 assert dims == [dim.size for dim in tensor.tensor_shape.dim], (signature, key)
                 assert sizes[0] in ("batch", "tokens")
         assert (
-            list(batching(pages_of(exports)[name]).values())
+            list(batching(page_of(exports, name)).values())
             == {
                 "bilstm": ["yes", "equal lengths", "no", "yes"],
                 "dense_lstm_lm": ["yes", "yes", "equal lengths"],
@@ -139,9 +149,10 @@ def close(actual, expected):
 
 @pytest.mark.slow
 def test_the_requests_of_a_page_get_the_answers_of_the_page(exports):
-    models = Models({name: {1: session} for name, (_, _, session) in exports.items()})
+    models = Models({name: {1: exports(name)[2]} for name in MADE})
     with serving(models) as (by_grpc, by_rest):
-        for name, text in pages_of(exports).items():
+        for name in MADE:
+            text = page_of(exports, name)
             bodies, codes, printed = fences(text, "json"), fences(text, "python"), fences(text, "text")
             assert len(bodies) == 2 * len(codes) == 2 * len(printed) == 2 * len(batching(text))
             for body, answer in zip(bodies[::2], bodies[1::2], strict=True):
@@ -166,8 +177,8 @@ def post(server, name, body):
 
 
 def test_odd_labels_break_neither_the_page_nor_the_card(exports):
-    trained, folder, _ = exports["bilstm"]
-    text = pages_of(exports)["bilstm"]
+    trained, folder, _ = exports("bilstm")
+    text = page_of(exports, "bilstm")
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.M | re.S), re.M)
     assert headings == ["Signatures", "Warm-up", *(f"`{name}`" for name in batching(text))]
     assert "\u202e" not in text
@@ -207,24 +218,24 @@ def same(alone, together):
             np.testing.assert_array_equal(other, value)
 
 
-def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(exports):
-    for name, (_, _, session) in exports.items():
-        may_be_batched = batching(pages_of(exports)[name])
-        for signature, may in may_be_batched.items():
-            if may == "no":
-                continue
-            shapes = {
-                key: [d.size for d in t.tensor_shape.dim] for key, t in session.signatures[signature].inputs.items()
-            }
-            if "text" in shapes:
-                rows = [[TEXTS[0]], TEXTS[1:4], [TEXTS[4], TEXTS[5]]]
-                requests = [{"text": np.array(texts, object)} for texts in rows]
-            else:  # requests of equal length
-                draw = np.random.default_rng(0)
-                requests = [{key: values(draw, key, [rows, 4, *shape[2:]], shape) for key, shape in shapes.items()}
-                            for rows in (1, 3, 2)]  # fmt: skip
-            for request, part in zip(requests, parts(session, signature, requests), strict=True):
-                same(session.run(signature, request), part)
+@each
+def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(name, exports):
+    _, _, session = exports(name)
+    for signature, may in batching(page_of(exports, name)).items():
+        if may == "no":
+            continue
+        shapes = {key: [d.size for d in t.tensor_shape.dim] for key, t in session.signatures[signature].inputs.items()}
+        if "text" in shapes:
+            rows = [[TEXTS[0]], TEXTS[1:4], [TEXTS[4], TEXTS[5]]]
+            requests = [{"text": np.array(texts, object)} for texts in rows]
+        else:  # requests of equal length
+            draw = np.random.default_rng(0)
+            requests = [
+                {key: values(draw, key, [rows, 4, *shape[2:]], shape) for key, shape in shapes.items()}
+                for rows in (1, 3, 2)
+            ]
+        for request, part in zip(requests, parts(session, signature, requests), strict=True):
+            same(session.run(signature, request), part)
 
 
 def values(draw, key, sizes, shape):
@@ -233,11 +244,14 @@ def values(draw, key, sizes, shape):
     return draw.integers(2, 9, sizes).astype(np.int32)
 
 
-def test_what_a_server_must_not_batch_has_other_rows_than_texts(exports):
-    for name, signature in (("bilstm", "explain"), ("gated_skip_tagger", "flat")):
-        outputs = exports[name][2].run(signature, {"text": np.array(TEXTS, object)})
-        assert len(outputs["row_lengths"]) == len(TEXTS)
-        assert len(outputs["tokens"]) == outputs["row_lengths"].sum() != len(TEXTS)
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [("bilstm", "explain"), pytest.param("gated_skip_tagger", "flat", marks=pytest.mark.slow)],
+)
+def test_what_a_server_must_not_batch_has_other_rows_than_texts(name, signature, exports):
+    outputs = exports(name)[2].run(signature, {"text": np.array(TEXTS, object)})
+    assert len(outputs["row_lengths"]) == len(TEXTS)
+    assert len(outputs["tokens"]) == outputs["row_lengths"].sum() != len(TEXTS)
 
 
 def expected_of(trained, texts):
@@ -267,7 +281,8 @@ def ask_from_many_threads(trained, session):
 
 @pytest.mark.slow
 def test_a_session_answers_many_threads_as_the_bundle_does(exports):
-    for trained, _, session in exports.values():
+    for name in MADE:
+        trained, _, session = exports(name)
         ask_from_many_threads(trained, session)
 
 
@@ -279,7 +294,7 @@ def test_a_session_of_every_model_answers_many_threads_as_its_bundle_does(name, 
 
 
 def test_the_small_server_refuses_as_the_real_one_does(exports):
-    models = Models({"bilstm": {1: exports["bilstm"][2]}})
+    models = Models({"bilstm": {1: exports("bilstm")[2]}})
     with serving(models) as (by_grpc, by_rest):
         assert "not found" in post(by_rest, "nope", '{"signature_name": "serving_default", "inputs": {}}')["error"]
         with grpc.insecure_channel(by_grpc) as channel:

@@ -172,6 +172,7 @@ def test_text_dataset_takes_lists_for_fit():
     rows = [tuple(row) for _, targets, _ in train.as_numpy_iterator() for row in targets]
     assert sorted(rows) == sorted(tuple(int(name in own) for name in LABELS) for own in labels)
     model = zoo.build("bilstm", units=3, embedding_dim=4, **train.model_arguments)
+    model.run_eagerly = True  # tracing takes longer than all the rest
     assert np.isfinite(model.fit(train, epochs=1, verbose=0, shuffle=False).history["loss"][0])
     dev = zoo.text_dataset(texts[:3], [[], [1], [0, 2]], vocabulary=train.vocabulary, label_names=LABELS)
     assert dev.element_spec[1].shape == (None, 3)

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
     return bundle.save(tmp_path_factory.mktemp("teacher") / "run")
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "csv.gz"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", pytest.param("csv.gz", marks=pytest.mark.slow)])
 def test_the_file_of_a_teacher_is_read_as_it_was_written(form, folder, tmp_path):
     teacher = zoo.load(folder)
     path = tmp_path / f"soft.{form}"

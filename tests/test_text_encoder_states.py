@@ -44,7 +44,11 @@ def step_by_step(bundle, words):
 
 @pytest.mark.parametrize(
     ("model", "arguments"),
-    [("dense_lstm_lm", {}), ("skip_lstm_lm", {"num_layers": 3}), ("stacked_lstm_lm", {"cell": "gru"})],
+    [
+        ("dense_lstm_lm", {}),
+        pytest.param("skip_lstm_lm", {"num_layers": 3}, marks=pytest.mark.slow),
+        ("stacked_lstm_lm", {"cell": "gru"}),
+    ],
 )
 def test_states_are_those_of_the_language_models_read_word_by_word(model, arguments):
     forward, backward = pair(model=model, **arguments)

@@ -76,7 +76,7 @@ def test_vectors_fill_the_embedding_and_frozen_words_stay(tmp_path):
     assert not (tmp_path / "run2").exists()
 
 
-def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
+def test_a_run_that_is_there_is_kept_unless_asked_and_without_progress_nothing_is_printed(run, tmp_path, capfd):
     _, folder = run
     shutil.copytree(folder, tmp_path / "run")
     before = (tmp_path / "run" / "manifest.json").read_bytes()
@@ -84,6 +84,7 @@ def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
         train(tmp_path / "run")
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     train(tmp_path / "run", overwrite=True, epochs=1, seed=9)
+    assert capfd.readouterr() == ("", "")
     assert zoo.load(tmp_path / "run").config["training"]["seed"] == 9
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 

@@ -8,6 +8,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import checks
 from tests import model_harness as harness
 from tests.bundle_harness import refused, sealed_copy
+from tests.slow_cases import slow_but
 
 
 @pytest.fixture
@@ -125,7 +126,13 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize("case", STRANGE, ids=str)
+# A model of each kind of weights, and those with options.
+QUICK = {"lstm", "di_bilstm", "cnn_mc", "blstm_2dcnn", "gated_skip_tagger", "rhn_tagger", "dense_lstm_lm"}
+
+
+@pytest.mark.parametrize(
+    "case", slow_but([case for case in STRANGE if case.options or case.name in QUICK], STRANGE), ids=str
+)
 def test_every_model_can_be_built_from_the_shapes_of_its_weights(tmp_path, case):
     weights = case.build().weights
     shapes = [tuple(weight.shape) for weight in weights]

@@ -10,7 +10,7 @@ from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness
 
 MODELS = {"classification": "bilstm", "tagging": "gated_skip_tagger", "language_model": "dense_lstm_lm"}
-ARGUMENTS = {"classification": {"kernel": "native"}, "tagging": {"crf": True}, "language_model": {}}
+ARGUMENTS = {"classification": {}, "tagging": {"crf": True}, "language_model": {}}
 LABELS = bundle_harness.LABELS
 # Known words, two words of which the source knows nothing: one occurs twice, the other once.
 TEXTS = ["the film was good !", "it was very bad", "the film was short , splendid", "splendid but long , dull"] * 1
