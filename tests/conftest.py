@@ -27,8 +27,8 @@ def _processor_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-# A process's first training starts XLA and traces what later ones share: 4 to 8 seconds that are no test's own. A session
-# of many tests trains once before it judges any. Of few, which one may run by hand, each may be the one that trains first.
+# A process's first training starts XLA and traces what later ones share: 4 to 8 seconds that are no test's own. A
+# session of many tests trains once before it judges any. Of a few, run by hand, each may be the one that trains first.
 _MANY, _FIRST_TRAINING = 500, 6.0
 _slowness = 1.0
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import json
 import os
 import re
@@ -134,6 +135,7 @@ def parts_of(page):
     }
 
 
+@functools.cache
 def hostile(mark):
     """A bundle with a mark in every place that a stranger can fill, and scores of all kinds."""
     new_bundle = bundle("bilstm")

@@ -21,7 +21,7 @@ FEATURES = 5
 
 def eager(name, **options):
     """A tiny model whose steps can be taken outside a graph."""
-    return tiny(name, kernel="native", **options)
+    return tiny(name, **options)
 
 
 def problem(rows=12, words=WORDS, seed=0):

@@ -20,7 +20,7 @@ SEMICOLONS = 3  # in 1,000 words; formulas have some
 
 
 class Source(NamedTuple):
-    """What a file says: its names with their lines, those of the examples in its docstrings, and these."""
+    """A file: its names with their lines, those of the examples in its docstrings, and the docstrings."""
 
     path: Path
     names: list[tuple[str, int]]

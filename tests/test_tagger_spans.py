@@ -31,7 +31,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def tagger_of(tmp_path_factory):
     """Return a tagger of spans, its folder and its export, each made once. No test changes them."""
 
     @functools.cache
@@ -44,15 +44,15 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(params=[True, False], ids=["crf", "softmax"])
-def exported(request, made):
+def exported(request, tagger_of):
     """A tagger of each kind."""
-    return made(request.param)
+    return tagger_of(request.param)
 
 
 @pytest.fixture
-def with_crf(made):
+def with_crf(tagger_of):
     """A tagger for what does not depend on how its spans are made."""
-    return made(True)
+    return tagger_of(True)
 
 
 def enumerated(tagger, tokens):

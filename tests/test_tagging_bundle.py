@@ -36,7 +36,7 @@ SENTENCES = [
 def trained(request, tmp_path_factory):
     """A bundle and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("runs") / "tagger"
-    return train(folder, crf=request.param), folder
+    return train(folder, crf=request.param, kernel="native"), folder
 
 
 def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):

@@ -56,8 +56,9 @@ def test_the_file_of_a_teacher_is_read_as_it_was_written(form, folder, tmp_path)
 
 
 def test_the_same_labelling_gives_the_same_bytes(folder, tmp_path):
+    teacher = zoo.load(folder)
     for name in ("one.parquet", "two.parquet", "one.csv", "two.csv"):
-        quiet(folder, output=tmp_path / name)
+        quiet(teacher, output=tmp_path / name)
     for form in ("parquet", "csv"):
         assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
 
@@ -296,7 +297,7 @@ def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):
         "\n".join(f"the film number {i} was {'good' if i % 2 else 'bad'}" for i in range(60))
     )
     soft = str(tmp_path / "soft.csv")
-    assert main(["label", str(folder), str(folder), "--file", str(tmp_path / "raw.txt"), "-o", soft, "--quiet"]) == 0
+    assert main(["label", str(folder), "--file", str(tmp_path / "raw.txt"), "-o", soft, "--quiet"]) == 0
     words = ["--units", "3", "--embedding-dim", "4", "--kernel", "native", "--epochs", "1", "--vectors", "none"]
     run = ["--run-dir", str(tmp_path / "student"), "--no-baseline"]
     assert main(["train", "bilstm", "--train-file", soft, *words, *run]) == 0

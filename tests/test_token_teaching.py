@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
     return bundle.save(tmp_path_factory.mktemp("teacher") / "run")
 
 
-@pytest.mark.parametrize("name", ["soft.conll", "soft.conll.gz"])
+@pytest.mark.parametrize("name", ["soft.conll", pytest.param("soft.conll.gz", marks=pytest.mark.slow)])
 def test_the_files_of_a_teacher_are_read_as_they_were_written(name, folder, tmp_path):
     teacher = zoo.load(folder)
     result = zoo.teach(folder, SENTENCES, output=tmp_path / name, progress=False)
@@ -222,16 +222,16 @@ def test_other_tags_are_refused_with_a_near_match(folder, tmp_path):
         zoo.teach(folder, SENTENCES, output=tmp_path / "soft.conll", dataset=zoo.load_corpus("demo"))
 
 
-def test_no_file_is_replaced_unasked(folder, tmp_path):
+def test_no_file_is_replaced_unasked(tmp_path):
     (tmp_path / "soft.probabilities.jsonl").write_text("mine")
     with pytest.raises(FileExistsError, match=r"soft\.probabilities\.jsonl already exists"):
-        zoo.teach(folder, SENTENCES, output=tmp_path / "soft.conll", progress=False)
+        quiet(by_length, labels=TAGS, output=tmp_path / "soft.conll")
     (tmp_path / "soft.conll").write_text("mine")
-    result = zoo.teach(folder, SENTENCES, output=tmp_path / "soft.conll", overwrite=True, progress=False)
+    result = quiet(by_length, labels=TAGS, output=tmp_path / "soft.conll", overwrite=True)
     assert result.texts == len(read_columns(tmp_path / "soft.conll")) == 4
     (tmp_path / "empty.txt").write_text("\n  \n")
     with pytest.raises(ValueError, match=r"empty\.txt holds no sentence to label"):
-        zoo.teach(folder, tmp_path / "empty.txt", output=tmp_path / "new.conll")
+        quiet(by_length, tmp_path / "empty.txt", labels=TAGS, output=tmp_path / "new.conll")
 
 
 def test_the_command_labels_sentences(folder, tmp_path, capsys):
