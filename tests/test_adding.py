@@ -13,6 +13,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.models import registry
 from tests import pages, test_models
 from tests.model_harness import Case
+from tests.slow_cases import slow_but
 from tests.training_harness import small_demo
 
 CONTRIBUTING = pages.ROOT / "CONTRIBUTING.md"
@@ -53,7 +54,11 @@ def test_the_walkthrough_is_short_and_its_model_is_registered(toy):
     assert zoo.count_encoder_parameters(CASE.name, units=10, embedding_dim=30) == 8 * 10 * (30 + 10 + 1)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+# Checks that train take seconds for any model.
+TRAINING = {name for name in CHECKS if name.startswith(("fit_learns", "mixed_precision", "dropout_acts"))}
+
+
+@pytest.mark.parametrize("check", slow_but(CHECKS.keys() - TRAINING, CHECKS))
 def test_what_every_model_must_do_it_does(check, toy, request):
     function = CHECKS[check]
     fixtures = [name for name in inspect.signature(function).parameters if name != "case"]

@@ -1,5 +1,7 @@
 """Training with ``effort``: what it sets, and the trained model that it goes on from."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,6 @@ from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.training import effort, request, starts
 from tests import bundle_harness
-from tests.slow_cases import slow_but
 from tests.transfer_harness import TESTS, classification
 
 SMALL = {"units": 3, "embedding_dim": 4, "epochs": 1, "effort": "quick", "minutes": 1000, "kernel": "native"}
@@ -20,24 +21,37 @@ SMALL = {"units": 3, "embedding_dim": 4, "epochs": 1, "effort": "quick", "minute
 BY_ONE_TEXT = [-0.1, -0.9, -0.9]  # ahead of the others because of one text alone
 
 
+class Preset(NamedTuple):
+    """What ``list_presets`` says of a trained model."""
+
+    name: str
+    model: str
+    is_installed: bool = True
+
+
+@pytest.fixture(scope="module")
+def trained_models(tmp_path_factory):
+    """Three trained models in a folder: one fits, one has seen the dev text, one is another model. None is changed."""
+    folder = tmp_path_factory.mktemp("installed")
+    presets = []
+    for name, model, text in (
+        ("fits", "bilstm", "a text seen before"),
+        ("has_seen", "bilstm", TESTS[0]),
+        ("other", "lstm", "a text seen before"),
+    ):
+        bundle = bundle_harness.with_random_weights(bundle_harness.bundle(model))
+        bundle.train_texts = text_hashes.hash_texts([text.split()])
+        presets.append(Preset(str(bundle.save(folder / name)), model))
+    return folder, presets
+
+
 @pytest.fixture
-def sources(tmp_path, monkeypatch):
-    """Three trained models that look installed: one fits, one has seen the dev text, one is another model."""
-
-    class Installed:
-        def __init__(self, name, model, text):
-            bundle = bundle_harness.with_random_weights(bundle_harness.bundle(model))
-            bundle.train_texts = text_hashes.hash_texts([text.split()])
-            self.name, self.model, self.is_installed = str(bundle.save(tmp_path / name)), model, True
-
-    installed = [
-        Installed("fits", "bilstm", "a text seen before"),
-        Installed("has_seen", "bilstm", TESTS[0]),
-        Installed("other", "lstm", "a text seen before"),
-    ]
-    elsewhere = type("Preset", (), {"name": "elsewhere", "model": "bilstm", "is_installed": False})
-    monkeypatch.setattr(effort.presets, "list_presets", lambda task: [elsewhere, *installed])
-    return tmp_path
+def sources(trained_models, monkeypatch):
+    """The folder of the trained models, which look installed, beside one that is not."""
+    folder, presets = trained_models
+    elsewhere = Preset("elsewhere", "bilstm", is_installed=False)
+    monkeypatch.setattr(effort.presets, "list_presets", lambda task: [elsewhere, *presets])
+    return folder
 
 
 def scores_of(monkeypatch, scratch, trained):
@@ -74,9 +88,16 @@ def effort_of(folder):
     return {name: value for name, value in settings.items() if name not in ("model", "recipe", "seed", "dataset")}
 
 
-@pytest.mark.parametrize("trained", slow_but([BY_ONE_TEXT], [[-0.8, -0.9, -0.8], BY_ONE_TEXT]))
+@pytest.mark.parametrize("trained", [[-0.8, -0.9, -0.8], BY_ONE_TEXT])
 def test_a_run_begins_from_scratch_where_no_trained_model_helps(trained, sources, tmp_path, monkeypatch):
     scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=trained)
+    run = starts.prepare_best(request.check("bilstm", tmp_path / "run", SMALL), classification(), progress=False)
+    assert "init_from" not in run.config["training"]
+
+
+@pytest.mark.slow
+def test_a_run_from_scratch_is_repeated_from_scratch(sources, tmp_path, monkeypatch):
+    scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=BY_ONE_TEXT)
     bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, progress=False, **SMALL)
     assert "init_from" not in bundle.config["training"]
     assert not request.check("bilstm", tmp_path / "again", effort_of(tmp_path / "run")).starts
@@ -154,6 +175,16 @@ def test_a_model_that_the_recipe_for_few_texts_is_not_for_is_trained_on_few_text
     assert checked.for_corpus(corpus_of(20)).options.batch_size == 16
 
 
+@pytest.mark.filterwarnings("ignore:Without vectors")
+def test_for_few_texts_the_start_is_chosen_by_cross_validation(sources, tmp_path, capsys):
+    checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", "kernel": "native"})
+    starts.prepare_best(checked, corpus_of(20), progress=True)
+    output = capsys.readouterr().out
+    assert "the last layer alone reaches by cross-validation" in output
+    assert "250 texts or fewer, and none for dev: recipe few_labels" in output
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Without vectors")
 def test_few_texts_are_scored_by_cross_validation_from_the_best_start(sources, tmp_path, capsys):
     bundle = zoo.train("bilstm", corpus_of(20), tmp_path / "run", baseline=False, effort="quick", kernel="native")

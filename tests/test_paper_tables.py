@@ -1,5 +1,6 @@
 """The papers' tables as declarations: rows, sizes and figures as the papers print them, and rows of results."""
 
+import functools
 import re
 import statistics
 from pathlib import Path
@@ -87,6 +88,11 @@ def test_the_figures_of_tables_are_those_that_the_papers_print():
         assert [list(load(name).figures(row).values()) for row in load(name).points] == [[x] for x in figures]
 
 
+@functools.cache
+def arguments_of(model):
+    return zoo.describe(model).arguments
+
+
 def planned(name):
     """Return each row's model and arguments, by its name, as the grid's trials get them."""
     table = load(name)
@@ -98,7 +104,7 @@ def planned(name):
         arguments = dict(spec["arguments"])
         if recipe := arguments.pop("recipe", None):
             arguments = {**zoo.get_recipe(recipe).models[spec["model"]], **arguments}
-        accepted = zoo.describe(spec["model"]).arguments
+        accepted = arguments_of(spec["model"])
         sizes = {name: x for name, x in arguments.items() if name in accepted}
         trials[table.name_of(spec["values"])] = (spec["model"], {**accepted, **sizes}, sizes)
     assert list(trials) == list(table.points)

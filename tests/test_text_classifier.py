@@ -54,7 +54,9 @@ class Steps(keras.callbacks.Callback):
         self.steps = self.params["steps"]
 
 
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
+@pytest.mark.parametrize(
+    "weights", [pytest.param(None, marks=pytest.mark.slow, id="alike"), pytest.param(WEIGHTS, id="weighted")]
+)
 def test_fit_on_strings_takes_the_batches_of_train_and_learns_what_they_teach(weights):
     model, same, steps = new_model(), new_model(), [Steps(), Steps()]
     keras.utils.set_random_seed(5)
