@@ -53,7 +53,7 @@ def test_the_accuracy_is_that_of_scikit_learn():
 
 @pytest.mark.parametrize("name", slow_but(["bilstm"], ["bilstm", "cnn_mc", "dsa_dc_bilstm"]))
 def test_a_model_gives_logits_and_learns_each_label_by_itself(name, tmp_path):
-    model = tiny(name, labels="several", learning_rate=0.05, l2=0.0)
+    model = tiny(name, labels="several", learning_rate=0.05, l2=0.0, kernel="native")
     assert isinstance(model.loss, LabelSetCrossentropy)
     ids = np.tile(np.arange(2, 10, dtype=np.int32)[:, None], (1, 3))
     targets = np.array([[i % 2, i > 4, 0] for i in range(8)])
