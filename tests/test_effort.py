@@ -18,6 +18,8 @@ from tests.transfer_harness import TESTS, classification
 SMALL = {"units": 3, "embedding_dim": 4, "epochs": 1, "effort": "quick", "minutes": 1000, "kernel": "native"}
 
 
+# Without sizes, which those of a trained model may contradict.
+OF_ANY_SIZE = {name: value for name, value in SMALL.items() if name not in ("units", "embedding_dim")}
 BY_ONE_TEXT = [-0.1, -0.9, -0.9]  # ahead of the others because of one text alone
 
 
@@ -66,8 +68,7 @@ def scores_of(monkeypatch, scratch, trained):
 
 def test_a_run_goes_on_from_the_model_whose_states_serve_the_texts_best(sources, tmp_path, monkeypatch, capsys):
     scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=[-0.6, -0.8, -0.6])
-    small = {name: value for name, value in SMALL.items() if name not in ("units", "embedding_dim")}
-    bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, **small)
+    bundle = zoo.train("bilstm", classification(), tmp_path / "run", baseline=False, **OF_ANY_SIZE)
     assert bundle.config["training"]["init_from"]["name"] == "fits"
     assert bundle.config["arguments"]["pooled_words"] is True
     assert bundle.config["training"]["effort"] == "quick"
@@ -91,7 +92,9 @@ def effort_of(folder):
 @pytest.mark.parametrize("trained", [[-0.8, -0.9, -0.8], BY_ONE_TEXT])
 def test_a_run_begins_from_scratch_where_no_trained_model_helps(trained, sources, tmp_path, monkeypatch):
     scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=trained)
-    run = starts.prepare_best(request.check("bilstm", tmp_path / "run", SMALL), classification(), progress=False)
+    checked = request.check("bilstm", tmp_path / "run", OF_ANY_SIZE)
+    assert checked.starts
+    run = starts.prepare_best(checked, classification(), progress=False)
     assert "init_from" not in run.config["training"]
 
 
