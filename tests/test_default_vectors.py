@@ -15,7 +15,7 @@ from dense_lstm_zoo.training import request
 from dense_lstm_zoo.training.prepare import prepare
 from tests.cli_harness import output_of
 
-TINY = {"num_dense_layers": 1, "dense_units": 3, "top_units": 4, "epochs": 1, "progress": False}
+TINY = {"num_dense_layers": 1, "dense_units": 3, "top_units": 4, "kernel": "native", "epochs": 1, "progress": False}
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from dense_lstm_zoo.models import registry
 from tests import model_harness as harness
 from tests.bundle_harness import WORDS
 from tests.bundle_harness import bundle as made
+from tests.slow_cases import slow_but
 
 ROOT = Path(__file__).parents[1]
 
@@ -137,7 +138,11 @@ def test_every_trainable_weight_gets_a_gradient_and_the_same_from_every_kernel(c
             np.testing.assert_allclose(a, b, atol=1e-5, err_msg=f"{kernel}: {weight.path}")
 
 
-@harness.slow_but_one_of_each_task(harness.CASES)
+# Of taggers the one with the fewest loops: tests of whole trainings have the others'.
+LEARNERS = [harness.Case(name) for name in ("dc_bilstm", "dense_lstm_lm", "bilstm_tagger")]
+
+
+@pytest.mark.parametrize("case", slow_but(LEARNERS, harness.CASES), ids=str)
 def test_fit_learns_a_handful_of_rows_by_every_trainable_weight_and_leaves_the_others_alone(case):
     model = case.build(
         kernel="native",  # tests of whole trainings compile their loops

@@ -125,6 +125,10 @@ def test_all_forms_of_texts_have_the_same_probabilities_in_their_order(trained):
     forms += [in_batches(TEXTS), in_batches(TEXTS, LABELS), frame["review"].astype("category")]
     for texts in forms:
         np.testing.assert_allclose(trained.predict(texts, verbose=0), expected, atol=1e-6)
+
+
+def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabilities(trained):
+    expected = trained.to_bundle().probabilities(TEXTS)
     np.testing.assert_allclose(trained.predict(TEXTS, batch_size=7, verbose=0), expected, atol=1e-6)
     batches = Batches()
     np.testing.assert_allclose(trained.predict(TEXTS, callbacks=[batches], verbose=0), expected, atol=1e-6)

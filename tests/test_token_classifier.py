@@ -76,7 +76,10 @@ def test_all_forms_of_sentences_have_the_same_probabilities_and_tags(trained):
     for sentences in forms:
         for shares, right in zip(trained.predict(sentences), expected, strict=True):
             np.testing.assert_allclose(shares, right, atol=1e-5)
-    answers = trained.to_bundle().predict(TOKENS)
+
+
+def test_tags_are_those_of_the_bundle_and_no_sentences_have_none(trained):
+    expected, answers = trained.predict(TOKENS), trained.to_bundle().predict(TOKENS)
     assert trained.tag(RAW) == trained.tag(TOKENS) == [answer.tags for answer in answers]
     for shares, answer in zip(expected, answers, strict=True):
         chosen = [shares[i, LABELS.index(tag)] for i, tag in enumerate(answer.tags)]
@@ -88,9 +91,16 @@ def test_all_forms_of_sentences_have_the_same_probabilities_and_tags(trained):
     assert [shares.shape for shares in trained.predict(["", "Dogs bark."])] == [(0, 4), (3, 4)]
 
 
-def test_a_crf_gives_the_probabilities_of_its_tags():
+@pytest.fixture
+def crf_answers():
+    """A model with a random field, and what its bundle answers."""
     model = new_model(crf=True)
-    answers, shares = model.to_bundle().predict(RAW[:9]), model.predict(RAW[:9])
+    return model, model.to_bundle().predict(RAW[:9])
+
+
+def test_a_crf_gives_the_probabilities_of_its_tags(crf_answers):
+    model, answers = crf_answers
+    shares = model.predict(RAW[:9])
     assert model.tag(RAW[:9]) == [answer.tags for answer in answers]
     for row, answer in zip(shares, answers, strict=True):
         np.testing.assert_allclose(row.sum(axis=1), 1, rtol=1e-5)
@@ -98,9 +108,13 @@ def test_a_crf_gives_the_probabilities_of_its_tags():
         np.testing.assert_allclose(chosen, answer.probabilities, atol=1e-5)
 
 
-def test_all_forms_of_tags_have_the_same_scores(trained):
+def test_scores_are_those_of_the_bundle(trained):
     scores = trained.evaluate(TOKENS, NAMES, verbose=0, return_dict=True)
     assert scores["accuracy"] == pytest.approx(trained.to_bundle().evaluate(TaggedSplit(TOKENS, NAMES))["accuracy"])
+
+
+def test_all_forms_of_tags_have_the_same_scores(trained):
+    scores = trained.evaluate(TOKENS, NAMES, verbose=0, return_dict=True)
     for data in ((RAW, INDICES), (in_batches(TOKENS, NAMES),), (in_batches(RAW, INDICES),)):
         assert trained.evaluate(*data, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
 
@@ -114,6 +128,10 @@ def test_classes_weigh_their_tokens_as_in_train():
     options = {"class_weight": weights, "sample_weight": rows, "batch_size": 60, "verbose": 0}
     history = new_model().fit(TOKENS, NAMES, **options).history
     assert history["loss"] == pytest.approx([(losses * rows).mean()], rel=1e-5)
+
+
+def test_weights_of_classes_are_balanced_on_request_and_multiply_those_of_sentences():
+    weights, rows = {"VERB": 3.0, 0: 0.5}, (np.arange(60) / 20).astype("float32")
     data = untrained()._read(TOKENS, NAMES)
     (_, tags, of_tokens), *_ = untrained()._weighted(data.evaluation(60), "balanced", data)[0]
     flat = np.concatenate(INDICES)
