@@ -24,7 +24,7 @@ BY_ONE_TEXT = [-0.1, -0.9, -0.9]  # ahead of the others because of one text alon
 
 
 class Preset(NamedTuple):
-    """What ``list_presets`` says of a trained model."""
+    """A trained model, as ``list_presets`` lists it."""
 
     name: str
     model: str
@@ -107,7 +107,7 @@ def test_a_run_from_scratch_is_repeated_from_scratch(sources, tmp_path, monkeypa
 
 
 def test_encoders_are_compared_by_a_regression_and_none_that_has_seen_the_dev_text(sources, tmp_path):
-    checked = request.check("bilstm", tmp_path / "run", {name: SMALL[name] for name in ("effort", "epochs")})
+    checked = request.check("bilstm", tmp_path / "run", OF_ANY_SIZE)
     assert [start.options.init_from for start in checked.starts] == [str(sources / n) for n in ("fits", "has_seen")]
     scores = list(starts._scores(checked, classification()))
     assert [start.options.init_from for start, _ in scores] == [None, str(sources / "fits")]

@@ -45,8 +45,17 @@ def exports(tmp_path_factory):
     return export
 
 
-# Each export takes seconds: make test has the classifier's alone. In tests/test_tf_serving.py it has a tagger's.
-each = pytest.mark.parametrize("name", slow_but({"bilstm"}, MADE))
+# Each export takes seconds. In make test, tests/test_tf_serving.py has a tagger's.
+@pytest.fixture(params=slow_but({"bilstm", "dense_lstm_lm"}, MADE))
+def served(request, exports):
+    """The export of a model of each task in a session, and its page."""
+    return exports(request.param)[2], page_of(exports, request.param)
+
+
+@pytest.fixture
+def classifier(exports):
+    """The classifier, its export and the export in a session."""
+    return exports("bilstm")
 
 
 def page_of(exports, name):
@@ -176,9 +185,9 @@ def post(server, name, body):
     return json.loads(answer)
 
 
-def test_odd_labels_break_neither_the_page_nor_the_card(exports):
-    trained, folder, _ = exports("bilstm")
-    text = page_of(exports, "bilstm")
+def test_odd_labels_break_neither_the_page_nor_the_card(classifier):
+    trained, folder, _ = classifier
+    text = (folder / "SIGNATURES.md").read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.M | re.S), re.M)
     assert headings == ["Signatures", "Warm-up", *(f"`{name}`" for name in batching(text))]
     assert "\u202e" not in text
@@ -218,10 +227,9 @@ def same(alone, together):
             np.testing.assert_array_equal(other, value)
 
 
-@each
-def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(name, exports):
-    _, _, session = exports(name)
-    for signature, may in batching(page_of(exports, name)).items():
+def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(served):
+    session, text = served
+    for signature, may in batching(text).items():
         if may == "no":
             continue
         shapes = {key: [d.size for d in t.tensor_shape.dim] for key, t in session.signatures[signature].inputs.items()}
