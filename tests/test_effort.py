@@ -179,9 +179,11 @@ def test_a_model_that_the_recipe_for_few_texts_is_not_for_is_trained_on_few_text
 
 
 @pytest.mark.filterwarnings("ignore:Without vectors")
-def test_for_few_texts_the_start_is_chosen_by_cross_validation(sources, tmp_path, capsys):
+def test_for_few_texts_the_start_is_chosen_by_cross_validation(sources, tmp_path, monkeypatch, capsys):
+    scores_of(monkeypatch, scratch=[-0.7, -0.8, -0.7], trained=[-0.6, -0.8, -0.6])
     checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", "kernel": "native"})
-    starts.prepare_best(checked, corpus_of(20), progress=True)
+    run = starts.prepare_best(checked, corpus_of(20), progress=True)
+    assert run.config["training"]["init_from"]["name"] == "fits"
     output = capsys.readouterr().out
     assert "the last layer alone reaches by cross-validation" in output
     assert "250 texts or fewer, and none for dev: recipe few_labels" in output
