@@ -48,7 +48,7 @@ class Classifier:
         for chunk in checks.text_chunks(texts, _CHUNK):
             rows = [self._ids(text) for text in chunk]
             logits, shares = self._outputs(rows, ("logits", "probabilities"))
-            word_counts = [int((row["token_ids"] > UNKNOWN).sum()) for row in rows]
+            word_counts = [int(np.count_nonzero(row["token_ids"] > UNKNOWN)) for row in rows]
             yield from decisions.predictions(chunk, logits, shares, word_counts)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
@@ -94,6 +94,8 @@ class Classifier:
         """Return outputs (texts, ...) for the ids of texts."""
         arrays: list[np.ndarray] = []
         for indices, values in self._graph.run(rows, outputs):
+            if len(indices) == len(rows) == 1:  # nothing to put in order
+                return values
             if not arrays:
                 arrays = [np.empty((len(rows), *value.shape[1:]), np.float32) for value in values]
             for array, value in zip(arrays, values, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import threading
 import time
@@ -101,7 +102,7 @@ class Graph:
             MemoryError: It needs more memory than there is.
         """
         try:
-            tokens = max((int(np.prod(value.shape[:2])) for value in feeds.values()), default=1)
+            tokens = max((math.prod(value.shape[:2]) for value in feeds.values()), default=1)
             with _CLOCK.limit(seconds := _PATIENCE + tokens) as options:
                 values: list[np.ndarray] = self._session.run(list(outputs), dict(feeds), options)
         except MemoryError:

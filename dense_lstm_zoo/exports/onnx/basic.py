@@ -101,7 +101,10 @@ def activation(graph: Graph, layer: Any, values: str) -> str:
 @converts("keras.Concatenate")
 def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
     """Join features."""
-    return graph.op("Concat", *values, axis=layer.axis)
+    joined = str(graph.op("Concat", *values, axis=layer.axis))
+    if layer.axis in (-1, 2) and all(value in graph.bounds for value in values):
+        graph.bounds[joined] = np.concatenate([graph.bounds[value] for value in values])
+    return joined
 
 
 @converts("Standardization")

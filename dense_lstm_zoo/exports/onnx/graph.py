@@ -84,6 +84,8 @@ class Graph:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
         self.arrays: dict[str, np.ndarray] = {} if parent is None else parent.arrays
+        # Of sequences of which it is known: the largest absolute value that each feature can have, (features,).
+        self.bounds: dict[str, np.ndarray] = {} if parent is None else parent.bounds
         self.cache: dict[Any, str] = {}
         self._counts: Counter[str] = Counter() if parent is None else parent._counts
         self._names: dict[Any, str] = {} if parent is None else parent._names
@@ -144,14 +146,29 @@ class Graph:
     def rows(self, array: Any, ids: str, name: str) -> str:
         """Return the rows of a table of float32 at ``ids``. The table is never in memory in more than it is stored."""
         array = np.asarray(array, np.float32)
+        vectors = self._rows(array, ids, name)
+        self.bounds[vectors] = np.abs(array).max(axis=0, initial=0)
+        return vectors
+
+    def _rows(self, array: np.ndarray, ids: str, name: str) -> str:
         if self.weights == "float32" or array.size < _SMALL:
-            return self.op("Gather", self._array(name, array), ids, axis=0)
+            return str(self.op("Gather", self._array(name, array), ids, axis=0))
         if self.weights == "float16":
             vectors = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
-            return self.op("Cast", vectors, to=TensorProto.FLOAT)
+            return str(self.op("Cast", vectors, to=TensorProto.FLOAT))
         rounded, scales = _bytes(array, 1)
         vectors = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
-        return self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
+        return str(self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0)))
+
+    def stored(self, array: np.ndarray, name: str) -> str:
+        """Return an array as it is, in its own type."""
+        return self._array(name, array)
+
+    def same_bounds(self, value: str, source: str) -> str:
+        """Return a tensor of which the features are those of another."""
+        if source in self.bounds:
+            self.bounds[value] = self.bounds[source]
+        return value
 
     def _array(self, name: str, array: np.ndarray) -> str:
         """Store an array, unless an equal one is there, as where a table is looked up and also multiplied by."""
@@ -186,8 +203,7 @@ class Graph:
 
     def dim(self, value: str, axis: int) -> str:
         """Return a size as a vector of one int64."""
-        shape = self.op("Shape", value)
-        return self.op("Slice", shape, self.ints(axis), self.ints(axis + 1), self.ints(0))
+        return self.op("Shape", value, start=axis, end=axis + 1)
 
     def slice(self, value: str, axis: int, start: int, stop: int | None = None) -> str:
         """Return ``value[start:stop]`` along an axis. None is the end."""
@@ -212,7 +228,8 @@ class Graph:
 
     def model(self, name: str, external: WeightsFile | None = None) -> onnx.ModelProto:
         """Return the model, which is checked."""
-        opset = [helper.make_opsetid("", OPSET)]
+        domains = {"", *(node.domain for node in self.nodes)}
+        opset = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in sorted(domains)]
         model = helper.make_model(self.proto(name, external), opset_imports=opset, producer_name="dense_lstm_zoo")
         model.ir_version = IR_VERSION
         return model

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dense_lstm_zoo.exports.onnx import eight_bits
 from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
@@ -22,7 +23,7 @@ def gates(array: np.ndarray) -> np.ndarray:
 
 def time_major(graph: Graph, values: str) -> str:
     """Swap batch and time of a sequence."""
-    return graph.op("Transpose", values, perm=[1, 0, 2])
+    return graph.same_bounds(graph.op("Transpose", values, perm=[1, 0, 2]), values)
 
 
 def at_least_one(graph: Graph, lengths: str) -> str:
@@ -31,6 +32,11 @@ def at_least_one(graph: Graph, lengths: str) -> str:
     if key not in graph.cache:
         graph.cache[key] = graph.op("Max", lengths, graph.constant(1, "int32"))
     return graph.cache[key]
+
+
+def _stacked(weights: Sequence[Sequence[Any]]) -> list[np.ndarray]:
+    """Return kernels, recurrent kernels and biases of directions in ONNX's order: (directions, 4 units, ...)."""
+    return [np.stack([gates(numbers(each[i])) for each in weights]) for i in range(3)]
 
 
 def lstm_node(
@@ -56,7 +62,7 @@ def lstm_node(
         direction: ``forward``, ``reverse`` or ``bidirectional``. None goes by the number of weights.
         start: The first h and c, (directions, batch, units) each.
     """
-    kernels, recurrents, biases = (np.stack([gates(numbers(each[i])) for each in weights]) for i in range(3))
+    kernels, recurrents, biases = _stacked(weights)
     units = recurrents.shape[-1]
     return graph.op(
         "LSTM",
@@ -78,10 +84,21 @@ def side_by_side(graph: Graph, states: str, width: int) -> str:
     return graph.reshape(graph.op("Transpose", states, perm=[0, 2, 1, 3]), 0, 0, width)
 
 
-def _run(graph: Graph, layer: Any, inputs: str, lengths: str) -> str:
-    """Return a layer's states, time-major."""
-    states = lstm_node(graph, inputs, lengths, layer._directions, layer.name)[0]
-    return side_by_side(graph, states, layer.output_units)
+def _run(graph: Graph, layer: Any, inputs: Sequence[str], lengths: str) -> str:
+    """Return the states of a layer that reads sequences side by side. All are time-major."""
+    if eight_bits.is_wide(graph, inputs, layer.units):
+        return _joined_states(
+            graph, layer, eight_bits.wide_lstm(graph, inputs, lengths, _stacked(layer._directions), layer.name)
+        )
+    sequence = graph.op("Concat", *inputs, axis=2) if len(inputs) > 1 else inputs[0]
+    return _joined_states(graph, layer, lstm_node(graph, sequence, lengths, layer._directions, layer.name)[0])
+
+
+def _joined_states(graph: Graph, layer: Any, states: str) -> str:
+    """Return a layer's states (time, directions, batch, units) side by side, with their bounds."""
+    joined = side_by_side(graph, states, layer.output_units)
+    graph.bounds[joined] = np.ones(layer.output_units, np.float32)
+    return joined
 
 
 @converts("LSTM", "BiLSTM")
@@ -91,7 +108,7 @@ def lstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
         raise ValueError(
             f"{layer.name!r}: only an LSTM that returns its sequence, without states, has an ONNX form here."
         )
-    return time_major(graph, _run(graph, layer, time_major(graph, inputs), at_least_one(graph, lengths)))
+    return time_major(graph, _run(graph, layer, [time_major(graph, inputs)], at_least_one(graph, lengths)))
 
 
 @converts("DenseBiLSTM")
@@ -100,11 +117,12 @@ def dense_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> lis
     lengths = Value(at_least_one(graph, lengths))
     first = time_major(graph, inputs)
     both: list[str] = []  # the states of every layer
+    if layer.couple_directions and len(layer.layers) > 1 and eight_bits.spares(graph, first, layer.dense_units):
+        both = _narrow_layers(graph, layer, first, lengths)
     apart: list[list[str]] = [[first], [first]]  # what each direction reads, if it reads only its own
-    for lstm_layer in layer.layers:
+    for lstm_layer in layer.layers[len(both) :]:
         if layer.couple_directions:
-            sequence = graph.op("Concat", first, *both, axis=2) if both else first
-            both.append(_run(graph, lstm_layer, sequence, lengths))
+            both.append(_run(graph, lstm_layer, [first, *both], lengths))
             continue
         directions = []
         for d, (direction, weights) in enumerate(zip(("forward", "reverse"), lstm_layer._directions, strict=True)):
@@ -116,3 +134,31 @@ def dense_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> lis
         both.append(graph.op("Concat", *directions, axis=2))
     outputs = both if layer.return_all_layers else both[-1:]
     return [time_major(graph, states) for states in outputs]
+
+
+def _narrow_layers(graph: Graph, layer: Any, first: str, lengths: str) -> list[str]:
+    """Return the states of all layers but the top one. What they all read is multiplied once, for all of them.
+
+    A layer then reads these products in place of the input, through a kernel that passes them on. Its largest weight
+    is that of the rest, which the scale of int8 is made for.
+    """
+    features = len(graph.bounds[first])
+    kernels, rests, factors = [], [], []
+    for lstm_layer in layer.layers[:-1]:
+        both = [numbers(weights[0]) for weights in lstm_layer._directions]
+        kernels.append(np.concatenate([kernel[:features] for kernel in both], axis=1))
+        rests.append([kernel[features:] for kernel in both])
+        largest = np.abs(np.concatenate(rests[-1], axis=1)).max(axis=0, initial=0)
+        factors.append(np.where(largest > 0, largest, 1))
+    states: list[str] = []
+    parts = zip(layer.layers[:-1], eight_bits.products(graph, first, kernels, factors), rests, factors, strict=True)
+    for lstm_layer, products, rest, factor in parts:
+        passing = np.split(np.diag(factor), 2, axis=1)
+        weights = [
+            (np.concatenate([through, kernel]), *others)
+            for through, kernel, (_, *others) in zip(passing, rest, lstm_layer._directions, strict=True)
+        ]
+        sequence = graph.op("Concat", products, *states, axis=2) if states else products
+        output = lstm_node(graph, sequence, lengths, weights, lstm_layer.name)[0]
+        states.append(_joined_states(graph, lstm_layer, output))
+    return states

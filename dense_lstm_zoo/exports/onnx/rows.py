@@ -16,12 +16,11 @@ def at_least_one_row(graph: Graph, inputs: Mapping[str, Value]) -> tuple[dict[st
     """
     rows = graph.dim(next(iter(inputs.values())), 0)
     missing = graph.op("Max", graph.op("Sub", graph.ints(1), rows), graph.ints(0))
+    pads = graph.op("Concat", graph.ints(0), missing, axis=0)
     padded = {}
     for name, value in inputs.items():
-        assert value.shape is not None  # an input's is known
-        zeros = [0] * (len(value.shape) - 1)
-        pads = graph.op("Concat", graph.ints(0, *zeros), missing, *([graph.ints(*zeros)] if zeros else []), axis=0)
-        padded[name] = Value(graph.op("Pad", value, pads, name=f"{name}_rows"), value.shape)
+        longer = graph.op("Pad", value, pads, "", graph.ints(0), name=f"{name}_rows")
+        padded[name] = Value(graph.same_bounds(longer, value), value.shape)
     return padded, rows
 
 
