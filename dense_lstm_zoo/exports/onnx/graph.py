@@ -84,7 +84,7 @@ class Graph:
         self.inputs: list[onnx.ValueInfoProto] = []
         self.outputs: list[onnx.ValueInfoProto] = []
         self.arrays: dict[str, np.ndarray] = {} if parent is None else parent.arrays
-        # Of sequences of which it is known: the largest absolute value that each feature can have, (features,).
+        # For products of bytes, of sequences of which it is known: each feature's largest absolute value, (features,).
         self.bounds: dict[str, np.ndarray] = {} if parent is None else parent.bounds
         self.cache: dict[Any, str] = {}
         self._counts: Counter[str] = Counter() if parent is None else parent._counts
@@ -146,19 +146,19 @@ class Graph:
     def rows(self, array: Any, ids: str, name: str) -> str:
         """Return the rows of a table of float32 at ``ids``. The table is never in memory in more than it is stored."""
         array = np.asarray(array, np.float32)
-        vectors = self._rows(array, ids, name)
-        self.bounds[vectors] = np.abs(array).max(axis=0, initial=0)
-        return vectors
-
-    def _rows(self, array: np.ndarray, ids: str, name: str) -> str:
         if self.weights == "float32" or array.size < _SMALL:
-            return str(self.op("Gather", self._array(name, array), ids, axis=0))
-        if self.weights == "float16":
+            vectors: str = self.op("Gather", self._array(name, array), ids, axis=0)
+        elif self.weights == "float16":
             vectors = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
-            return str(self.op("Cast", vectors, to=TensorProto.FLOAT))
-        rounded, scales = _bytes(array, 1)
-        vectors = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
-        return str(self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0)))
+            vectors = self.op("Cast", vectors, to=TensorProto.FLOAT)
+        else:
+            rounded, scales = _bytes(array, 1)
+            vectors = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
+            vectors = self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
+            array = rounded * scales  # which may be larger by half a step
+        if self.weights == "int8":
+            self.bounds[vectors] = np.abs(array).max(axis=0, initial=0)
+        return vectors
 
     def stored(self, array: np.ndarray, name: str) -> str:
         """Return an array as it is, in its own type."""

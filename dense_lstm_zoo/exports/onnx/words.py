@@ -33,7 +33,8 @@ def word_inputs(graph: Graph, model: keras.Model, shared: bool) -> dict[str, Val
     inputs = {"lengths": graph.input("lengths", "int32", ("batch",))}
     for layer in embeddings(model):
         inputs[layer.name] = graph.input(layer.name, "float32", ("batch", "time", layer.embedding_dim))
-        graph.bounds[inputs[layer.name]] = abs(layer.get_matrix()).max(axis=0)
+        if graph.weights == "int8":
+            graph.bounds[inputs[layer.name]] = abs(layer.get_matrix()).max(axis=0)
     return inputs
 
 
