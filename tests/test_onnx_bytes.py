@@ -74,7 +74,8 @@ def test_states_are_near_those_of_the_layer_and_the_same_alone_longer_and_in_oth
         for i, length in enumerate(LENGTHS):
             row = states[number][i, :length]
             rounding = np.abs(row - np.asarray(layer_states)[i, :length])
-            assert rounding.mean() < 0.01 and rounding.max() < 0.1
+            assert rounding.mean() < 0.01
+            assert rounding.max() < 0.1
             np.testing.assert_allclose(longer[number][i, :length], row, atol=1e-6)
             alone = run.run(None, {"token_ids": ids[i : i + 1, :length]})[number][0]
             np.testing.assert_allclose(alone, row, atol=1e-6)
