@@ -138,6 +138,23 @@ def onnx_export() -> str:
     )
 
 
+def export_weights() -> str:
+    """Return the table of exports with weights in each precision, in turns."""
+    columns = ("model", "weights", "other answers", "largest difference", "disk, MB")
+    return rows_table(
+        read_rows(ROOT / "results" / "export_weights.csv"),
+        ["model"],
+        (*columns, "1 text, CPU ms", "float32 / it", "200 texts, CPU ms", "float32 / it", "load"),
+        lambda row: (
+            *(code(row.model), row.weights, f"{row.answers_that_differ} of {int(row.answers):,}"),
+            *(row.largest_difference, f"{float(row.disk_mb):.1f}"),
+            *(f"{float(row.cpu_ms_1):.2f}", f"{row.ratio_1}x ({row.ratio_low_1}-{row.ratio_high_1})"),
+            *(f"{float(row.cpu_ms_200):.0f}", f"{row.ratio_200}x ({row.ratio_low_200}-{row.ratio_high_200})"),
+            row.load_average,
+        ),
+    )
+
+
 def paper_table(path: Path) -> str:
     """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote.
 
@@ -212,6 +229,7 @@ TABLES = {
     "classification_fixed": classification_fixed,
     "cpu_seconds": cpu_seconds.table,
     "dynamic_interaction": dynamic_interaction,
+    "export_weights": export_weights,
     "few_labels": few_labels.table,
     "teaching": teaching.table,
     "self_training": self_training.table,  # empty until there are rows

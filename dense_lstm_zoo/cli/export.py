@@ -29,7 +29,7 @@ from dense_lstm_zoo.storage import files
         "--weights",
         choices=("float32", "float16", "int8"),
         default="float32",
-        help="onnx: how weights are stored; answers are computed in float32 (default: float32)",
+        help="onnx: how weights are stored; int8 also computes in bytes where that is faster (default: float32)",
     ),
     argument(
         "--shared-words", action="store_true", help="onnx: refer to the installed word table for its word vectors"

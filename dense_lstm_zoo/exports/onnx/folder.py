@@ -1,6 +1,6 @@
 """The folder of an ONNX export: graphs, vocabulary, labels and rules of the tokeniser, with the sha256 of each file.
 
-``dense_lstm_zoo_runtime`` reads it; any ONNX runtime reads the graphs.
+``dense_lstm_zoo_runtime`` reads it. Any ONNX runtime reads the graphs in float32 and float16, and ONNX Runtime all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def write(
         path: The folder to write.
         graphs_of: Returns the bundle's graphs by the names of their files: ``graphs`` of its task's ``to_onnx``.
         overwrite: Whether to replace an existing folder.
-        weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32.
+        weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32, but with
+            ``int8`` the products of wide LSTMs in bytes, where that is faster.
         shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name and
             sha256.
 

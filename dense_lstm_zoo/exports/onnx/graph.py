@@ -70,7 +70,8 @@ class Graph:
     Args:
         weights: How large weights are stored: ``"float32"``, ``"float16"``, or ``"int8"`` with a float32 scale per
             output. Smaller types are turned into float32 by nodes that a runtime evaluates once, when it loads the
-            graph, so that they make the file smaller but no answer slower.
+            graph, so that they make the file smaller but no answer slower. ``eight_bits`` has the exception: products
+            that are computed in bytes, by operators of ONNX Runtime's own.
         parent: The graph around this one, for the body of a loop: the body sees all its tensors.
 
     Raises:
