@@ -5,7 +5,7 @@ seconds of processor time, which other work on the machine disturbs less than th
 to the other. Models and texts are those of ``benchmarks.onnx_export``, whose figures are of fresh processes on the
 clock. Rows go to results/export_weights.csv. From the repository's root:
 
-    python -m benchmarks.export_weights W dc_bilstm_sst2 dc_bilstm_trec bilstm_sst2
+    python -m benchmarks.export_weights W dc_bilstm_sst2 bilstm_sst2
 """
 
 from __future__ import annotations
