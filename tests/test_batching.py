@@ -6,7 +6,14 @@ import pytest
 import tensorflow as tf
 
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_rows
-from dense_lstm_zoo.data.batching import generated, pad, padded_length, plan_batches, plan_predictions
+from dense_lstm_zoo.data.batching import (
+    generated,
+    pad,
+    padded_length,
+    plan_batches,
+    plan_predictions,
+    program_length,
+)
 from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
 
@@ -33,7 +40,7 @@ def test_shapes_are_few_batches_full_and_padding_little():
     shapes = [ids.shape for ids, _ in contents(TrainingBatches(ROWS, range(997), batch_size=50, seed=1).dataset)]
     assert len(shapes) == 20
     assert sum(batch == 50 for batch, _ in shapes) == 19
-    assert {time for _, time in shapes} <= {4, 6, 8, 12, 16, 24, 32, 48}
+    assert {time for _, time in shapes} <= {4, 6, 8, 12, 16, 24, 32, 40}
     assert LENGTHS.sum() / sum(batch * time for batch, time in shapes) > 0.75
 
 
@@ -70,11 +77,21 @@ def test_order_depends_on_seed_and_epoch_alone():
     assert (np.diff(lengths[::50]) < 0).any()  # batches do not come from short to long
 
 
-def test_the_ladder_holds_every_length_with_at_most_a_third_of_padding():
+def test_the_lengths_of_batches_and_of_programs_hold_every_text_with_little_padding():
     for n in range(1, 5000):
-        assert padded_length(n) >= n
-        assert n <= 4 or padded_length(n) < 1.5 * n
-    assert len({padded_length(n) for n in range(1, 5000)}) == 22
+        assert n <= padded_length(n) <= program_length(n)
+        assert n <= 4 or program_length(n) < 1.5 * n
+        assert n <= 32 or padded_length(n) < n + max(8, n / 8)
+    assert len({program_length(n) for n in range(1, 5000)}) == 22
+    assert len({padded_length(n) for n in range(1, 5000)}) == 61
+
+
+def test_batches_know_how_many_of_their_tokens_are_real():
+    batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=1)
+    padded = sum(ids.size for ids, _ in contents(batches.dataset))
+    assert batches.real_share == pytest.approx(LENGTHS.sum() / padded, abs=0.01)
+    long = TrainingBatches([np.ones(n, np.int32) for n in range(20, 160)], [0] * 140, batch_size=8, seed=1)
+    assert long.real_share > 0.9
 
 
 def test_evaluation_batches_hold_every_text_in_order_of_length():

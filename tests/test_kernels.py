@@ -164,6 +164,22 @@ def test_changing_shapes_trace_and_compile_a_bounded_number_of_times():
     assert {b for _, b in shapes} == {1, 4, 8, 20, 40, 104, 200}
 
 
+def test_an_lstm_layer_pads_its_batch_and_leaves_the_steps_that_programs_miss_for_later():
+    for num_steps, batch, missing in ((5, 3, 3), (24, 5, 0), (33, 33, 15), (130, 200, 62)):
+        inputs, lengths = tf.zeros((num_steps, batch, 1)), tf.zeros((batch,), tf.int32)
+        padded, its_lengths = compiled.pad_to_few_shapes(inputs, lengths, pads_time=False)
+        both, _ = compiled.pad_to_few_shapes(inputs, lengths)
+        assert padded.shape[:2] == (num_steps, both.shape[1])
+        assert len(its_lengths) == both.shape[1]
+        assert compiled.missing_steps(inputs).numpy().tolist() == [missing] == [both.shape[0] - num_steps]
+
+    @tf.function
+    def missing_in_a_graph(inputs):
+        return compiled.missing_steps(inputs)
+
+    assert missing_in_a_graph(tf.zeros((5, 3, 1))).numpy().tolist() == [0]  # a program for its single shape
+
+
 @pytest.mark.slow
 def test_a_gradient_of_a_prediction_is_right_too():
     inputs, lengths = batch(40)

@@ -225,6 +225,7 @@ class ClassificationJob(WordVectorJob):
         return FitData(
             *(batches.dataset, dev_batches, batches.start_at, callbacks, class_weight),
             batch_tokens=batches.median_tokens,
+            real_share=batches.real_share,
         )
 
     def fit_head(self, model: keras.Model, config: Mapping[str, Any], seconds: float | None = None) -> dict[str, float]:

@@ -22,12 +22,29 @@ Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or sev
 
 
 def padded_length(length: int) -> int:
-    """Return the smallest of the lengths 4, 6, 8, 12, 16, 24, 32, 48, ... that holds ``length`` tokens.
+    """Return the smallest of the lengths 4, 6, 8, 12, 16, 24, 32, 40, 48, ... that holds ``length`` tokens.
 
-    With two lengths per octave, at most a third of a row is padding and any corpus has few shapes. No text is cut.
+    They grow by 8 up to 128, and from there on by an eighth of the power of 2 below. So few tokens of a long text are
+    padding, and texts of one length are still enough to be shuffled. No text is cut.
 
     Example:
-        >>> [padded_length(n) for n in (1, 4, 5, 13, 100)]
+        >>> [padded_length(n) for n in (1, 4, 5, 13, 100, 130, 300)]
+        [4, 4, 6, 16, 104, 144, 320]
+    """
+    if length <= 32:
+        return program_length(length)
+    length = int(length)  # an integer of NumPy has no bit_length
+    unit = max(8, 1 << ((length - 1).bit_length() - 4))
+    return -(-length // unit) * unit
+
+
+def program_length(length: int) -> int:
+    """Return the smallest of the lengths 4, 6, 8, 12, 16, 24, 32, 48, 64, ... that holds ``length`` tokens.
+
+    With two lengths per octave, at most a third of a row is padding. They are for programs that are compiled for each.
+
+    Example:
+        >>> [program_length(n) for n in (1, 4, 5, 13, 100)]
         [4, 4, 6, 16, 128]
     """
     step = 4
@@ -56,8 +73,7 @@ def pad(
 ) -> Any:
     """Return the rows right-padded with ``value`` to ``length`` of the longest: ``dtype`` (batch, time, ...).
 
-    Few lengths, as ``padded_length`` gives, are for programs that are compiled for each. The value may be a row of what
-    follows the time.
+    The value may be a row of what follows the time.
     """
     if isinstance(rows[0], dict):
         return {name: pad([row[name] for row in rows], value, length, dtype) for name in rows[0]}
@@ -229,8 +245,9 @@ class ShuffledBatches(keras.callbacks.Callback):
 
         planned = plan_batches(lengths, batch_size, max_tokens=max_tokens)
         num_batches = len(planned)
-        # Padded tokens in the median batch.
-        self.median_tokens = int(np.median([len(batch) * padded_length(lengths[batch[-1]]) for batch in planned]))
+        padded = [len(batch) * padded_length(lengths[batch[-1]]) for batch in planned]
+        self.median_tokens = int(np.median(padded))  # padded tokens in the median batch
+        self.real_share = float(np.sum(lengths) / np.sum(padded))  # of all tokens of an epoch
 
         # The generator must not refer to the callback, which refers to the dataset: neither would ever be freed.
         def dataset(first: int) -> tf.data.Dataset:

@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.data.batching import padded_length
+from dense_lstm_zoo.data.batching import program_length
 from dense_lstm_zoo.data.text import StringLayer, Tokenizer
 from dense_lstm_zoo.data.token_ids import lookup_table
 from dense_lstm_zoo.interfaces.graph_errors import check
@@ -241,10 +241,10 @@ def check_words(words: Sequence[Any]) -> None:
 
 
 def to_few_lengths(ids: tf.Tensor) -> tf.Tensor:
-    """Return padded ids (batch, time, ...) with more padding, to the next of the lengths of ``padded_length``."""
-    lengths = [padded_length(1)]
+    """Return padded ids (batch, time, ...) with more padding, to the next of the lengths of ``program_length``."""
+    lengths = [program_length(1)]
     while lengths[-1] < _LONGEST:
-        lengths.append(padded_length(lengths[-1] + 1))
+        lengths.append(program_length(lengths[-1] + 1))
     time = tf.shape(ids)[1]
     length = tf.gather(tf.constant(lengths), tf.searchsorted(tf.constant(lengths), time[None])[0])
     return tf.pad(ids, [[0, 0], [0, length - time], *([[0, 0]] * (len(ids.shape) - 2))])

@@ -178,7 +178,11 @@ class TaggingJob(WordVectorJob):
         dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known_tags)
         plan = [dev.collate(indices) for indices in plan_predictions(dev.lengths)]
         dev_batches = generated(lambda: iter(plan), signature, len(plan))
-        return FitData(batches.dataset, dev_batches, batches.start_at, [batches], batch_tokens=batches.median_tokens)
+        return FitData(
+            *(batches.dataset, dev_batches, batches.start_at, [batches]),
+            batch_tokens=batches.median_tokens,
+            real_share=batches.real_share,
+        )
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

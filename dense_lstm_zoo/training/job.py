@@ -42,6 +42,7 @@ class FitData:
         class_weight: Weights of classes.
         carried: What a batch leaves to the next one, apart from the variables of the model and its optimiser.
         batch_tokens: Padded tokens in the median batch, or 0 if few.
+        real_share: The share of the tokens of training batches that are real. The others are padding.
     """
 
     training: tf.data.Dataset
@@ -51,6 +52,7 @@ class FitData:
     class_weight: dict[int, float] | None = None
     carried: Sequence[tf.Variable] = ()
     batch_tokens: int = 0
+    real_share: float = 1.0
 
 
 class Job(abc.ABC):

@@ -22,16 +22,34 @@ SMALL_BATCH = 32  # up to this, which is Keras's own size of a batch, prediction
 _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
-def pad_to_few_shapes(inputs: Tensor, lengths: Tensor, largest_batch: int | None = None) -> tuple[Tensor, Tensor]:
+def missing_steps(inputs: Tensor) -> Tensor:
+    """Return by how many steps [1] time-major inputs [T, B, n] are shorter than what programs are compiled for.
+
+    A graph traced for a single shape gets a program for that shape, so that none are missing.
+    """
+    if _has_one_shape(inputs):
+        return tf.constant([0])
+    times, num_steps = tf.constant(_TIMES), tf.shape(inputs)[:1]
+    return tf.gather(times, tf.searchsorted(times, num_steps)) - num_steps
+
+
+def _has_one_shape(inputs: Tensor) -> bool:
+    return not tf.executing_eagerly() and bool(inputs.shape[:2].is_fully_defined())
+
+
+def pad_to_few_shapes(
+    inputs: Tensor, lengths: Tensor, largest_batch: int | None = None, *, pads_time: bool = True
+) -> tuple[Tensor, Tensor]:
     """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for.
 
     A graph traced for a single shape gets a program for that shape. Batches above ``largest_batch`` stay as they are.
+    Without ``pads_time`` the missing steps are left to ``compiled_lstm`` and ``run_group``. They pad what is projected,
+    which costs less than to multiply padding.
     """
-    if not tf.executing_eagerly() and inputs.shape[:2].is_fully_defined():
+    if _has_one_shape(inputs):
         return inputs, lengths
-    num_steps, batch = tf.shape(inputs)[0], tf.shape(inputs)[1]
-    times = tf.constant(_TIMES)
-    time_padding = times[tf.searchsorted(times, num_steps[None])[0]] - num_steps
+    batch = tf.shape(inputs)[1]
+    time_padding = missing_steps(inputs)[0] if pads_time else tf.constant(0)
     unit = tf.where(batch <= 4, 1, tf.where(batch <= 32, 4, 8))
     batch_padding = (unit - batch % unit) % unit
     if largest_batch is not None:
@@ -55,7 +73,29 @@ def compiled_lstm(
     reverse: bool,
     final_state: bool,
 ) -> list[Tensor]:
-    """Run one direction. Arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
+    """Run one direction. Arguments and results are those of ``portable_lstm``, for a batch of ``pad_to_few_shapes``."""
+    if _has_one_shape(projected):
+        return _run_one_direction(projected, lengths, recurrent, hidden, cell, reverse, final_state)
+    padded = pad_rows(projected, missing_steps(projected)[0])
+    states, *final = _run_one_direction(padded, lengths, recurrent, hidden, cell, reverse, final_state)
+    return [states[: tf.shape(projected)[0]], *final]
+
+
+def pad_rows(x: Tensor, missing: Tensor) -> Tensor:
+    """Return ``x`` with so many more rows of zeros. It is copied only if there are any."""
+    padded = tf.cond(missing > 0, lambda: tf.pad(x, [[0, missing], *([[0, 0]] * (len(x.shape) - 1))]), lambda: x)
+    return tf.ensure_shape(padded, (None, *x.shape[1:]))
+
+
+def _run_one_direction(
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
+    reverse: bool,
+    final_state: bool,
+) -> list[Tensor]:
     if hidden is None and not final_state:
         return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)]
     start = start_or_zeros(projected, hidden, cell)

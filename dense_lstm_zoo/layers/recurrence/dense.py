@@ -21,18 +21,20 @@ def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> 
     Returns:
         The states of each layer, [T, B, 2u], zeros past the length.
     """
+    from dense_lstm_zoo.layers.recurrence.compiled import missing_steps
     from dense_lstm_zoo.layers.recurrence.dense_group import Group, group_sizes, run_group
 
     units = [weights[0].recurrent_kernel.shape[0] for weights in layers]
     sizes = [*(group_sizes(len(layers) - 1, units[0]) if len(layers) > 1 else []), 1]
     streams: list[list[Tensor]] = [[] for _ in range(1 if coupled else 2)]
     states: list[Tensor] = []
+    missing = missing_steps(loop.inputs)
     for size in sizes:
         group = Group(size, coupled, has_below=bool(states))
         members = layers[len(states) : len(states) + size]
         below = [join(parts) for parts in streams] if states else []
         weights = [weight for layer in members for direction in layer for weight in direction]
-        joined = run_group(group, loop.lengths, loop.inputs, below, weights)
+        joined = run_group(group, loop.lengths, missing, loop.inputs, below, weights)
         width = units[len(states)]
         joined = [of_shape(x, (*loop.inputs.shape[:2], size * width * (2 if coupled else 1))) for x in joined]
         for parts, x in zip(streams, joined, strict=True):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import flat, plain_from_zeros, run_backward, run_forward
+from dense_lstm_zoo.layers.recurrence.compiled import flat, pad_rows, plain_from_zeros, run_backward, run_forward
 from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
 from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
@@ -63,13 +63,14 @@ class Group(NamedTuple):
 
 
 def run_group(
-    group: Group, lengths: Tensor, inputs: Tensor, below: list[Tensor], weights: list[Tensor]
+    group: Group, lengths: Tensor, missing: Tensor, inputs: Tensor, below: list[Tensor], weights: list[Tensor]
 ) -> list[Tensor]:
     """Run the layers of a group.
 
     Args:
         group: What to run.
         lengths: Real steps of each row [B], int32.
+        missing: By how many steps [1] the input is shorter than what programs are compiled for.
         inputs: The encoder's input, [T, B, e].
         below: The states of all layers below, joined: [T, B, n] for each stream, or nothing.
         weights: Kernel, recurrent kernel and bias of each layer's forward and then backward direction, shaped as in
@@ -78,16 +79,17 @@ def run_group(
     Returns:
         The states of the group's layers, joined, for each stream.
     """
-    return list(with_own_gradient(_run, group, lengths, inputs, *below, *weights, plain=_plain))
+    return list(with_own_gradient(_run, group, lengths, missing, inputs, *below, *weights, plain=_plain))
 
 
 class _ForwardPass(NamedTuple):
     """A group's forward pass: what it read and what came out, as its backward pass needs it."""
 
-    stream_inputs: list[Tensor]  # what was there before the group ran, for each stream
+    stream_inputs: list[Tensor]  # what was there before the group ran, for each stream, [T, B, n]
     joint: list[Tensor]  # the kernels that multiply it, side by side, for each block
     kernels: list[Tensor]  # of each loop, like those that follow
     recurrents: list[Tensor]
+    # From here on with the steps that programs are compiled for, T or some more.
     inside: list[Tensor]  # what it reads from its own group
     results: list[Tensor]  # its states, c and gates
     streams: list[list[Tensor]]  # the states, for each stream
@@ -97,9 +99,14 @@ def _joined(forward: _ForwardPass) -> list[Tensor]:
     return [tf.concat(states, axis=-1) for states in forward.streams]
 
 
+def _outputs(forward: _ForwardPass) -> list[Tensor]:
+    return [states[: tf.shape(forward.stream_inputs[0])[0]] for states in _joined(forward)]
+
+
 def _forward(
     group: Group,
     lengths: Tensor,
+    missing: Tensor,
     inputs: Tensor,
     tensors: list[Tensor],
     loop: Callable[..., list[Tensor]] = run_forward,
@@ -109,7 +116,7 @@ def _forward(
     stream_inputs = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
     outside = kernels[0].shape[0]  # rows of the kernels that multiply what is there before the group runs
     joint = [tf.concat([kernels[n][:outside] for n in block], axis=1) for block in group.blocks]
-    projected = _project(group, stream_inputs, joint, biases)
+    projected = _project(group, missing, stream_inputs, joint, biases)
 
     state_dtype = tf.float64 if inputs.dtype == tf.float64 else tf.float32
     forward = _ForwardPass(stream_inputs, joint, kernels, recurrents, [], [], [[] for _ in range(group.num_streams)])
@@ -131,49 +138,77 @@ def _forward(
 
 
 def _run(
-    num_layers: int, coupled: bool, has_below: bool, lengths: Tensor, inputs: Tensor, *tensors: Tensor
+    num_layers: int,
+    coupled: bool,
+    has_below: bool,
+    lengths: Tensor,
+    missing: Tensor,
+    inputs: Tensor,
+    *tensors: Tensor,
 ) -> WithGradient:
     group = Group(num_layers, coupled, has_below)
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
-    forward = _forward(group, lengths, inputs, list(tensors))
+    forward = _forward(group, lengths, missing, inputs, list(tensors))
 
     def gradient(*upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, *_gradient(group, lengths, inputs.shape[-1], forward, upstream))
+        return (None, None, *_gradient(group, lengths, missing, inputs.shape[-1], forward, upstream))
 
-    return _joined(forward), gradient
+    return _outputs(forward), gradient
 
 
 def _plain(
-    num_layers: int, coupled: bool, has_below: bool, lengths: Tensor, inputs: Tensor, *tensors: Tensor
+    num_layers: int,
+    coupled: bool,
+    has_below: bool,
+    lengths: Tensor,
+    missing: Tensor,
+    inputs: Tensor,
+    *tensors: Tensor,
 ) -> list[Tensor]:
     def loop(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Tensor]:
         return [plain_from_zeros(reverse, z, lengths, r)]
 
-    return _joined(_forward(Group(num_layers, coupled, has_below), lengths, inputs, list(tensors), loop))
+    return _outputs(_forward(Group(num_layers, coupled, has_below), lengths, missing, inputs, list(tensors), loop))
 
 
-def _project(group: Group, stream_inputs: list[Tensor], joint: list[Tensor], biases: list[Tensor]) -> dict[int, Tensor]:
-    """Return the projections [T, B, 4u] of what is there before the group runs, for each loop."""
+def _project(
+    group: Group, missing: Tensor, stream_inputs: list[Tensor], joint: list[Tensor], biases: list[Tensor]
+) -> dict[int, Tensor]:
+    """Return the projections of what is there before the group runs, for each loop: [T, B, 4u], T with those missing.
+
+    The missing steps are zeros. Programs do not read past the lengths.
+    """
+    num_steps, batch = tf.unstack(tf.shape(stream_inputs[0])[:2])
     projected: dict[int, Tensor] = {}
     for block, kernel in zip(group.blocks, joint, strict=True):
         inputs = stream_inputs[group.stream(block[0] % 2)]
         z = tf.nn.bias_add(tf.matmul(flat(inputs), kernel), tf.concat([biases[n] for n in block], axis=0))
+        z = pad_rows(z, missing[0] * batch)
         pieces = tf.split(z, len(block), axis=1) if len(block) > 1 else [z]
-        projected |= {n: _like(piece, inputs) for n, piece in zip(block, pieces, strict=True)}
+        for n, piece in zip(block, pieces, strict=True):
+            projected[n] = tf.reshape(piece, (num_steps + missing[0], batch, piece.shape[1]))
     return projected
 
 
 def _gradient(
-    group: Group, lengths: Tensor, features: int, forward: _ForwardPass, upstream: Sequence[Tensor]
+    group: Group,
+    lengths: Tensor,
+    missing: Tensor,
+    features: int,
+    forward: _ForwardPass,
+    upstream: Sequence[Tensor],
 ) -> list[Tensor]:
     """Return the gradients of the input, of the states below and of the weights."""
     dtype = forward.stream_inputs[0].dtype
-    dz, d_recurrents = _through_loops(group, lengths, forward, upstream)
+    num_steps, batch = tf.unstack(tf.shape(forward.stream_inputs[0])[:2])
+    d_streams = [pad_rows(flat(d), missing[0] * batch) for d in upstream]
+    dz, d_recurrents = _through_loops(group, lengths, forward, d_streams)
     weights: dict[int, list[Tensor]] = {}
     d_reads: list[list[Tensor]] = [[] for _ in forward.stream_inputs]
     for block, kernel in zip(group.blocks, forward.joint, strict=True):
         stream = group.stream(block[0] % 2)
         d_joint = tf.concat([dz[n] for n in block], axis=1) if len(block) > 1 else dz[block[0]]
+        d_joint = d_joint[: num_steps * batch]  # without a copy
         d_reads[stream].append((d_joint, kernel))
         # As a product, this sum takes a fraction of the time.
         d_biases = tf.split(tf.matmul(tf.ones((1, tf.shape(d_joint)[0]), dtype), d_joint)[0], len(block))
@@ -192,12 +227,14 @@ def _gradient(
 
 
 def _through_loops(
-    group: Group, lengths: Tensor, forward: _ForwardPass, upstream: Sequence[Tensor]
+    group: Group, lengths: Tensor, forward: _ForwardPass, d_streams: list[Tensor]
 ) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
-    """Return the gradients of each loop's projections, [T B, 4u], and of its recurrent kernel, from the top down."""
+    """Return the gradients of each loop's projections, [T B, 4u], and of its recurrent kernel, from the top down.
+
+    T counts the missing steps. ``d_streams`` are the gradients of the states, [T B, n], for each stream.
+    """
     dtype, units = forward.stream_inputs[0].dtype, forward.recurrents[0].shape[0]
     outside = forward.joint[0].shape[0]
-    d_streams = [flat(d) for d in upstream]
     dz: dict[int, Tensor] = {}
     d_recurrents: dict[int, Tensor] = {}
     for layer in reversed(range(group.num_layers)):

@@ -40,8 +40,8 @@ class Kernel:
         """Return the kernel that runs this kind of loop: this one or its replacement."""
         return self.instead.get(kind, self)
 
-    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel supports."""
+    def pad(self, inputs: Tensor, lengths: Tensor, kind: str) -> tuple[Tensor, Tensor]:
+        """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel runs a loop in."""
         return inputs, lengths
 
     def lstm(
@@ -142,11 +142,14 @@ class Compiled(Kernel):
             "" if machine.xla_works() else "this TensorFlow cannot compile with XLA for this processor"
         )
 
-    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return inputs and lengths in one of the few shapes that programs are compiled for."""
+    def pad(self, inputs: Tensor, lengths: Tensor, kind: str) -> tuple[Tensor, Tensor]:
+        """Return inputs and lengths in one of the few shapes that programs are compiled for.
+
+        An LSTM layer's steps are padded once they are projected.
+        """
         from dense_lstm_zoo.layers.recurrence.compiled import pad_to_few_shapes
 
-        return pad_to_few_shapes(inputs, lengths)
+        return pad_to_few_shapes(inputs, lengths, pads_time=kind != "layer")
 
     def lstm(self, *arguments: Any, **options: Any) -> list[Tensor]:
         """Run one direction of an LSTM."""
@@ -186,7 +189,7 @@ class CompiledIfSmall(Compiled):
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
     in_predictions = "for small batches, native for larger predictions"
 
-    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    def pad(self, inputs: Tensor, lengths: Tensor, kind: str) -> tuple[Tensor, Tensor]:
         """Return inputs and lengths, padded if the batch is small."""
         from dense_lstm_zoo.layers.recurrence.compiled import SMALL_BATCH, pad_to_few_shapes
 

@@ -84,7 +84,7 @@ def open_loop(inputs: Tensor, lengths: Tensor, kernel: str, training: bool | Non
     """
     picked = kernels.pick(kernel, training)
     turned = ops.transpose(inputs, (1, 0, 2))
-    padded, lengths = picked.for_loop(kind).pad(turned, lengths)
+    padded, lengths = picked.for_loop(kind).pad(turned, lengths, kind)
     return Loop(padded, lengths, picked, inputs, padded is not turned)
 
 
