@@ -27,6 +27,22 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+def has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Return whether this processor multiplies bfloat16 numbers itself, or True where that is not known.
+
+    Without such instructions TensorFlow emulates them.
+
+    Args:
+        cpuinfo: Linux's file about the processor.
+    """
+    try:
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        return True
+    features = {word for line in lines if line.lower().startswith(("flags", "features")) for word in line.split()}
+    return not features or not features.isdisjoint(("avx512_bf16", "amx_bf16", "bf16"))  # x86 twice, then ARM
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

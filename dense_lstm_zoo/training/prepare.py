@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.display import notes
-from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.snapshots import Target
@@ -111,6 +111,13 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     accepted = registry.entry(name).arguments
     weights = {argument: value for argument, value in job.weights().items() if argument in accepted}
     model_arguments = {argument: value for argument, value in model_arguments.items() if argument not in weights}
+    if model_arguments.get("dtype") == "mixed_bfloat16" and _lacks_bfloat16():
+        warnings.warn(
+            "dtype='mixed_bfloat16' saves no time on this processor, which has no instructions for it: the model "
+            "trains in float32.",
+            stacklevel=3,
+        )
+        model_arguments["dtype"] = "float32"
     model = registry.build(name, **model_arguments, **weights)
     freeze = None
     if source:
@@ -131,7 +138,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
             **job_config["training"],
             **(source.provenance(job) if source else {}),
         },
-        "versions": versions(),
+        "versions": machine.versions(),
     }
     log_dir = files.beside(request.target.real, ".tensorboard") if request.tensorboard else None
     source_hashes = source.trained.train_texts if source else None
@@ -151,6 +158,13 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
         train_hashes=hashes,
         cautions=cautions,
     )
+
+
+def _lacks_bfloat16() -> bool:
+    """Return whether bfloat16 would be emulated here. A GPU has it."""
+    from dense_lstm_zoo.layers.recurrence.machine import has_gpu
+
+    return not has_gpu() and not machine.has_bfloat16()
 
 
 def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
