@@ -22,13 +22,13 @@ SMALL_BATCH = 32  # up to this, which is Keras's own size of a batch, prediction
 _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
-def missing_steps(inputs: Tensor) -> Tensor:
+def missing_steps(inputs: Tensor) -> Tensor | None:
     """Return by how many steps [1] time-major inputs [T, B, n] are shorter than what programs are compiled for.
 
-    A graph traced for a single shape gets a program for that shape, so that none are missing.
+    None in a graph traced for a single shape, which gets a program for that shape.
     """
     if _has_one_shape(inputs):
-        return tf.constant([0])
+        return None
     times, num_steps = tf.constant(_TIMES), tf.shape(inputs)[:1]
     return tf.gather(times, tf.searchsorted(times, num_steps)) - num_steps
 
@@ -49,7 +49,8 @@ def pad_to_few_shapes(
     if _has_one_shape(inputs):
         return inputs, lengths
     batch = tf.shape(inputs)[1]
-    time_padding = missing_steps(inputs)[0] if pads_time else tf.constant(0)
+    missing = missing_steps(inputs) if pads_time else None
+    time_padding = tf.constant(0) if missing is None else missing[0]
     unit = tf.where(batch <= 4, 1, tf.where(batch <= 32, 4, 8))
     batch_padding = (unit - batch % unit) % unit
     if largest_batch is not None:
@@ -74,9 +75,10 @@ def compiled_lstm(
     final_state: bool,
 ) -> list[Tensor]:
     """Run one direction. Arguments and results are those of ``portable_lstm``, for a batch of ``pad_to_few_shapes``."""
-    if _has_one_shape(projected):
+    missing = missing_steps(projected)
+    if missing is None:
         return _run_one_direction(projected, lengths, recurrent, hidden, cell, reverse, final_state)
-    padded = pad_rows(projected, missing_steps(projected)[0])
+    padded = pad_rows(projected, missing[0])
     states, *final = _run_one_direction(padded, lengths, recurrent, hidden, cell, reverse, final_state)
     return [states[: tf.shape(projected)[0]], *final]
 

@@ -30,7 +30,7 @@ def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> 
     states: list[Tensor] = []
     missing = missing_steps(loop.inputs)
     for size in sizes:
-        group = Group(size, coupled, has_below=bool(states))
+        group = Group(size, coupled, has_below=bool(states), pads=missing is not None)
         members = layers[len(states) : len(states) + size]
         below = [join(parts) for parts in streams] if states else []
         weights = [weight for layer in members for direction in layer for weight in direction]

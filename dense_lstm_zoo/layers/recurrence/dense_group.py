@@ -39,11 +39,13 @@ class Group(NamedTuple):
         num_layers: Bi-LSTMs in the group.
         coupled: Whether both directions read both directions below. Otherwise each reads its own.
         has_below: Whether there are states of layers below the group.
+        pads: Whether steps may be missing that programs are compiled for.
     """
 
     num_layers: int
     coupled: bool
     has_below: bool
+    pads: bool
 
     @property
     def num_streams(self) -> int:
@@ -63,14 +65,14 @@ class Group(NamedTuple):
 
 
 def run_group(
-    group: Group, lengths: Tensor, missing: Tensor, inputs: Tensor, below: list[Tensor], weights: list[Tensor]
+    group: Group, lengths: Tensor, missing: Tensor | None, inputs: Tensor, below: list[Tensor], weights: list[Tensor]
 ) -> list[Tensor]:
     """Run the layers of a group.
 
     Args:
         group: What to run.
         lengths: Real steps of each row [B], int32.
-        missing: By how many steps [1] the input is shorter than what programs are compiled for.
+        missing: By how many steps [1] the input is shorter than what programs are compiled for, if ``group.pads``.
         inputs: The encoder's input, [T, B, e].
         below: The states of all layers below, joined: [T, B, n] for each stream, or nothing.
         weights: Kernel, recurrent kernel and bias of each layer's forward and then backward direction, shaped as in
@@ -79,7 +81,13 @@ def run_group(
     Returns:
         The states of the group's layers, joined, for each stream.
     """
-    return list(with_own_gradient(_run, group, lengths, missing, inputs, *below, *weights, plain=_plain))
+    steps = tf.constant([0]) if missing is None else missing
+    return list(with_own_gradient(_run, group, lengths, steps, inputs, *below, *weights, plain=_plain))
+
+
+def _pad(group: Group, rows: Tensor, missing: Tensor, batch: Tensor) -> Tensor:
+    """Return [T B, n] with the missing steps. XLA never sees this where it compiles a whole model for one shape."""
+    return pad_rows(rows, missing[0] * batch) if group.pads else rows
 
 
 class _ForwardPass(NamedTuple):
@@ -141,12 +149,13 @@ def _run(
     num_layers: int,
     coupled: bool,
     has_below: bool,
+    pads: bool,
     lengths: Tensor,
     missing: Tensor,
     inputs: Tensor,
     *tensors: Tensor,
 ) -> WithGradient:
-    group = Group(num_layers, coupled, has_below)
+    group = Group(num_layers, coupled, has_below, pads)
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
     forward = _forward(group, lengths, missing, inputs, list(tensors))
 
@@ -160,6 +169,7 @@ def _plain(
     num_layers: int,
     coupled: bool,
     has_below: bool,
+    pads: bool,
     lengths: Tensor,
     missing: Tensor,
     inputs: Tensor,
@@ -168,7 +178,9 @@ def _plain(
     def loop(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Tensor]:
         return [plain_from_zeros(reverse, z, lengths, r)]
 
-    return _outputs(_forward(Group(num_layers, coupled, has_below), lengths, missing, inputs, list(tensors), loop))
+    return _outputs(
+        _forward(Group(num_layers, coupled, has_below, pads), lengths, missing, inputs, list(tensors), loop)
+    )
 
 
 def _project(
@@ -179,14 +191,15 @@ def _project(
     The missing steps are zeros. Programs do not read past the lengths.
     """
     num_steps, batch = tf.unstack(tf.shape(stream_inputs[0])[:2])
+    all_steps = num_steps + missing[0] if group.pads else num_steps
     projected: dict[int, Tensor] = {}
     for block, kernel in zip(group.blocks, joint, strict=True):
         inputs = stream_inputs[group.stream(block[0] % 2)]
         z = tf.nn.bias_add(tf.matmul(flat(inputs), kernel), tf.concat([biases[n] for n in block], axis=0))
-        z = pad_rows(z, missing[0] * batch)
+        z = _pad(group, z, missing, batch)
         pieces = tf.split(z, len(block), axis=1) if len(block) > 1 else [z]
         for n, piece in zip(block, pieces, strict=True):
-            projected[n] = tf.reshape(piece, (num_steps + missing[0], batch, piece.shape[1]))
+            projected[n] = tf.reshape(piece, (all_steps, batch, piece.shape[1]))
     return projected
 
 
@@ -201,7 +214,7 @@ def _gradient(
     """Return the gradients of the input, of the states below and of the weights."""
     dtype = forward.stream_inputs[0].dtype
     num_steps, batch = tf.unstack(tf.shape(forward.stream_inputs[0])[:2])
-    d_streams = [pad_rows(flat(d), missing[0] * batch) for d in upstream]
+    d_streams = [_pad(group, flat(d), missing, batch) for d in upstream]
     dz, d_recurrents = _through_loops(group, lengths, forward, d_streams)
     weights: dict[int, list[Tensor]] = {}
     d_reads: list[list[Tensor]] = [[] for _ in forward.stream_inputs]
