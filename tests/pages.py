@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md"]
 
+SHELL = ("shell", "sh")  # the zoo's commands, and others
 _MARK = re.compile(r"<!-- (not run|slow|presets): .+ -->")
 
 
@@ -41,10 +42,11 @@ def inline(path: Path, kind: str) -> list[Token]:
     return [child for token in tokens(path) for child in token.children or () if child.type == kind]
 
 
-def blocks(path: Path, language: str) -> list[Block]:
+def blocks(path: Path, *languages: str) -> list[Block]:
+    """Return the blocks in any of these languages, in their order."""
     code, mark = [], ""
     for token in tokens(path):
-        if token.type == "fence" and token.info.strip() == language:
+        if token.type == "fence" and token.info.strip() in languages:
             code.append(Block(token.content, token.map[0] + 1, mark))
         marked = _MARK.fullmatch(token.content.strip()) if token.type == "html_block" else None
         mark = marked[1] if marked else ""

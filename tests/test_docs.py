@@ -116,8 +116,16 @@ def test_the_code_of_a_page_runs_as_it_stands_in_a_fresh_process(path, workplace
 
 def test_every_mark_of_a_page_belongs_to_a_block():
     for path in pages.GUIDES:
-        marked = [block for language in ("python", "shell") for block in pages.blocks(path, language) if block.mark]
+        marked = [block for block in pages.blocks(path, "python", *pages.SHELL) if block.mark]
         assert len(marked) == len(re.findall(r"<!-- (?:not run|slow|presets):", path.read_text(encoding="utf-8"))), path
+
+
+def test_every_command_is_in_a_block_that_is_run():
+    names = r"(?:\$ )?(?:dense-lstm-zoo|python3?|pip|make|docker|curl|export|hf) "
+    for path in pages.GUIDES:
+        fences = [token for token in pages.tokens(path) if token.type == "fence"]
+        others = [token.content for token in fences if token.info.strip() not in ("python", *pages.SHELL)]
+        assert not [text for text in others if re.match(names, text, re.M)], path
 
 
 def commands(path):

@@ -66,7 +66,7 @@ def test_the_page_reads_what_the_server_answers(server):
     answers = {
         "model": server.ask("/v1/models").json["models"][0],
         "prediction": server.ask("/v1/models/m0:predict", text).json["predictions"][0],
-        "explanation": server.ask("/v1/models/m0:explain", text).json["explanations"][0],
+        "explanation": server.ask("/v1/models/m0:explain", text | {"label": "odd"}).json["explanations"][0],
         "sentence": server.ask("/v1/models/m3:predict", text).json["predictions"][0],
         "score": server.ask("/v1/models/m2:predict", text).json["predictions"][0],
     }
@@ -179,8 +179,21 @@ def test_explanations_that_are_too_many_or_too_slow_are_refused():
         assert server.ask("/v1/explain", {"texts": ["good"]}).status == 200  # a turn is free again
 
 
+@pytest.mark.skipif(not page_harness.is_installed(), reason="needs Node")
+def test_a_click_on_a_label_shades_the_words_for_that_label(server):
+    def legend(clicks):
+        shown = page_harness.answer_of(SCRIPT, server.port, 0, "good zzz", clicks)
+        names = [row[2][0][:2] for row in shown if row[1] == "row choice"]
+        assert names == [["button", "name best"], ["button", "name"]]
+        return shown[-1][2][1][2][0][2]
+
+    assert legend([]) == ["for even"]
+    assert legend([1]) == ["for odd"]
+    assert legend([1, 0]) == ["for even"]  # the last click counts, whatever answer comes first
+
+
 @pytest.mark.slow  # a browser
-@pytest.mark.skipif(not browser_harness.is_installed(), reason="needs chromedriver and Chromium")
+@pytest.mark.skipif(browser_harness.binary() is None, reason="needs Chromium, on the path or in CHROME_BIN")
 def test_a_browser_shows_labels_words_and_tags_wide_and_narrow(tmp_path):
     class Odd(Classifier):
         labels = ("even", HOSTILE)
@@ -213,6 +226,11 @@ def test_a_browser_shows_labels_words_and_tags_wide_and_narrow(tmp_path):
             assert words == ["word for", "word unknown", "word against", *["word"] * (len(text.split()) - 3)]
             shade = "return getComputedStyle(document.querySelector('.words .for')).backgroundColor"
             assert re.search(r"0\.5\)$", browser.run(shade))  # the strongest word
+            browser.click(".row", 1)
+            browser.wait(
+                "const one = document.querySelector('.quiet .for'); return one && one.innerText === 'for even'"
+            )
+            assert browser.run(fits)
             assert browser.run("return document.images.length") == 0
             assert browser.run(fits)
             assert browser.console() == []

@@ -1,0 +1,243 @@
+"""A reader who types the commands of a page in a folder: with the files and runs that it supposes, and small data.
+
+Published corpora are 100 examples of the demo corpus under their own names, and each training is one short epoch. So a
+command is typed as it stands in the page, and only what it takes is small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.cli import main
+from tests import pages, vector_files
+from tests.fleet_harness import free_address
+from tests.several_labels_harness import examples
+from tests.tagged_files import write_split
+
+PRESETS = pages.ROOT / "presets" / "dense_lstm_zoo_presets"
+PARTS = {"train": 80, "dev": 20, "test": 20}
+PATIENCE = 900  # seconds that a command of its own process has
+
+# What keeps a training short, whatever a page asks for. Options on the command line come last and count.
+SHORTER = {
+    "train": ["--epochs", "1", "--batch-size", "20"],
+    "self-train": ["--epochs", "1", "--batch-size", "20", "--models", "1"],
+    "tune": ["--epochs", "1", "--trials", "2"],
+    "measure": ["--repeats", "2"],
+}
+ALONE = ("--effort", "few_labels", "--config")  # of trainings that set the number of epochs themselves
+
+# Runs and exports that a page speaks of without making them, each with the command before it.
+BEFORE = {
+    "exports/mine-onnx": "export runs/mine exports/mine-onnx --format onnx",
+    "exports/reviews": "export runs/reviews exports/reviews --format onnx",
+    "exports/trec-onnx": "export runs/trec exports/trec-onnx --format onnx",
+    "exports/trec/1": "export runs/trec exports/trec/1",
+    "runs/a": "train bilstm --train-file reviews.csv",
+    "runs/b": "train lstm --train-file reviews.csv",
+    "runs/backward": "train dense_lstm_lm --dataset demo --recipe reviews_lm --direction backward",
+    "runs/bilstm_folds": "train bilstm --train-file reviews.csv --folds 2",
+    "runs/dc": "train dc_bilstm --dataset trec --dev-every 2",
+    "runs/demo": "train bilstm --dataset demo",
+    "runs/di": "train di_bilstm --dataset trec --dev-every 2",
+    "runs/encoder": "join-lm runs/forward runs/backward --output runs/encoder",
+    "runs/forward": "train dense_lstm_lm --dataset demo --recipe reviews_lm",
+    "runs/lstm_folds": "train lstm --train-file reviews.csv --folds 2",
+    "runs/meals": "train bilstm --train-file meals.jsonl",
+    "runs/mine": "train bilstm --train-file reviews.csv",
+    "runs/places": "train bilstm_tagger --train-file spans.conll --crf true",
+    "runs/reviews": "train bilstm --train-file reviews.csv --text-column review --label-column stars",
+    "runs/sst2": "train bilstm --dataset sst2",
+    "runs/trec": "train bilstm --dataset trec",
+    "runs/upos": "train gated_skip_tagger --dataset ewt_upos",
+}
+OUTPUTS = ("--run-dir", "--output", "-o", "--report", "--errors")  # options with what a command makes
+_DEMO = {task.name: task.sources["demo"].read for task in tasks.every()}
+
+
+@functools.cache
+def demo(task: str, name: str = "demo") -> Any:
+    """A part of a demo corpus, under the name of another."""
+    return replace(_DEMO[task]("demo", []).first_texts(PARTS), name=name)
+
+
+def table(start: int = 0) -> list[dict[str, Any]]:
+    """Rows with each column that a page names. Labels and stars say the same."""
+    corpus = _DEMO["classification"]("demo", [])
+    split = list(zip(corpus.train.texts, corpus.train.labels, strict=True))[start : start + 120]
+    return [{"text": x, "label": corpus.label_names[y], "review": x, "stars": 1 + 4 * y} for x, y in split]
+
+
+def csv(rows: list[dict[str, Any]]) -> str:
+    lines = [list(rows[0]), *(row.values() for row in rows)]
+    return "".join(",".join(json.dumps(str(cell)) for cell in line) + "\n" for line in lines)
+
+
+def json_lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def lines(start: int = 0) -> str:
+    return "".join(f"{row['text']}\n" for row in table(start)[:100])
+
+
+def tagged() -> str:
+    return write_split(demo("tagging").train)
+
+
+def conllu() -> str:
+    split = demo("tagging").test
+    rows = [
+        [f"{i}\t{word}\t_\t{tag}\t_\t_\t0\troot\t_\t_\n" for i, (word, tag) in enumerate(zip(*pair, strict=True), 1)]
+        for pair in zip(split.tokens, split.tags, strict=True)
+    ]
+    return "".join("".join(sentence) + "\n" for sentence in rows)
+
+
+def vectors(dimension: int) -> str:
+    words = sorted({word for text in demo("classification").train.texts for word in text.lower().split()})
+    return "".join(f"{line}\n" for line in vector_files.some_lines(words, dimension))
+
+
+def meals(join: str | None) -> list[dict[str, Any]]:
+    rows = [(text, labels) for text, labels in examples(120, 1) if labels or not join]
+    return [{"text": text, "label": join.join(labels) if join else labels} for text, labels in rows]
+
+
+def comments() -> list[dict[str, Any]]:
+    names = {"toxic": "food", "insult": "price", "threat": "staff"}
+    return [{"text": x, **{name: int(y in labels) for name, y in names.items()}} for x, labels in examples(120, 1)]
+
+
+SPANS = "She O\nlives O\nin O\nNew B-LOC\nYork I-LOC\n\nRome B-LOC\nis O\nold O\n\n" * 30
+FILES: dict[str, Callable[[], str]] = {
+    **dict.fromkeys(("reviews.csv", "mine.csv", "few.csv", "data/1.csv"), lambda: csv(table())),
+    **dict.fromkeys(("labelled.csv", "test.csv"), lambda: csv(table(200))),
+    **dict.fromkeys(("raw.txt", "mine.txt", "mine.txt.gz", "other.txt", "questions.txt"), lambda: lines(400)),
+    **dict.fromkeys(("mine.conll", "train.txt", "test.txt"), tagged),
+    **dict.fromkeys(("glove.42B.300d.zip", "glove.6B.300d.zip", "cc.fr.300.vec.gz"), lambda: vectors(300)),
+    "imdb.300d.txt.gz": lambda: vectors(300),
+    "glove.6B.100d.zip": lambda: vectors(100),
+    "comments.csv": lambda: csv(comments()),
+    "data/1.jsonl": lambda: json_lines(table()),
+    "meals.csv": lambda: csv(meals("|")),
+    "meals.jsonl": lambda: json_lines(meals(None)),
+    "mine.conllu": conllu,
+    "notes.txt": lambda: "She lives in New York\nRome is old\n",
+    "reviews.txt": lambda: lines(),
+    "spans.conll": lambda: SPANS,
+}
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in the form that its name says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(f"{path.stem}.txt", text)
+    else:
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+def wait_for(address: str) -> None:
+    for _ in range(3000):
+        with contextlib.suppress(OSError), urllib.request.urlopen(address) as answer:
+            if answer.status == 200:
+                return
+        time.sleep(0.1)
+    raise TimeoutError(address)
+
+
+class Shell:
+    """Types commands in a folder, each in a process of its own. A server stays until the next one, or ``close``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_address().rpartition(":")[2]
+        environment = {"DENSE_LSTM_ZOO_PRESETS": str(PRESETS), "COLUMNS": "200"}
+        environment["PYTHONPATH"] = os.pathsep.join([str(pages.ROOT), str(pages.ROOT / "dense_lstm_zoo_runtime")])
+        self.options: dict[str, Any] = {"cwd": folder, "env": {**os.environ, **environment}, "text": True}
+        self.server: subprocess.Popen[str] | None = None
+
+    def type(self, command: str) -> tuple[str, int]:
+        """Return what a command prints on both streams, and its exit status."""
+        for name, module in (("dense-lstm-zoo", "-m dense_lstm_zoo"), ("python", "")):
+            if command.startswith(f"{name} "):
+                command = f"{shlex.quote(sys.executable)} {module} {command.partition(' ')[2]}"
+        command = re.sub(r"\b80[08]0\b", self.port, command)
+        if re.search(r"[ .]serve ", command):
+            self.close()
+            port = "" if " --port " in command else f" --port {self.port}"
+            self.server = subprocess.Popen(["sh", "-c", f"exec {command}{port}"], **self.options)
+            wait_for(f"http://127.0.0.1:{self.port}/readyz")
+            return "", 0
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        run = subprocess.run(["sh", "-c", command], timeout=PATIENCE, **streams, **self.options)
+        return run.stdout, run.returncode
+
+    def close(self) -> None:
+        if self.server:
+            self.server.terminate()
+            self.server.wait(30)
+        self.server = None
+
+
+class Reader:
+    """Types the commands of a page, those of the zoo within this process, after what makes their files and runs."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shell = Shell(folder)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(PRESETS))
+        for task in tasks.every():
+            read = functools.partial(_read, task.name)
+            small = {
+                name: replace(x, files=(), prepare=None, locate=None, read=read) for name, x in task.sources.items()
+            }
+            for name, source in small.items():
+                monkeypatch.setitem(task.sources, name, source)
+
+    def type(self, command: str) -> None:
+        """Run a command, and fail if it does."""
+        words = shlex.split(command, comments=True)
+        self._provide(words)
+        if words[0] != "dense-lstm-zoo" or words[1] == "serve":
+            output, status = self.shell.type(shlex.join(words) if "<" not in words else command)
+            assert status == 0, f"{command}\n\n{output}"
+        else:
+            shorter = [] if set(ALONE) & set(words) else SHORTER.get(words[1], [])
+            assert main([*words[1:], *shorter]) == 0, command
+
+    def _provide(self, words: list[str]) -> None:
+        """Make the files and folders that a command reads, where no command before it has."""
+        inputs = [word for option, word in itertools.pairwise(words) if option not in OUTPUTS]
+        if words[1] == "export":
+            del inputs[2]  # its target
+        for word in inputs:
+            for name in (file for file in FILES if word and Path(file).match(word) and not Path(file).exists()):
+                write(Path(name), FILES[name]())
+            if word in BEFORE and not Path(word).exists():
+                end = f" --run-dir {word}" if BEFORE[word].startswith("train") else ""
+                self.type(f"dense-lstm-zoo {BEFORE[word]}{end}")
+
+
+def _read(task: str, name: str, paths: list[Path]) -> Any:
+    return demo(task, name)
