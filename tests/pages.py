@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,13 @@ from markdown_it.token import Token
 ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md"]
+# Other files with links to pages: what goes with a distribution or a server, and the notebooks.
+OTHERS = [
+    ROOT / "CHANGELOG.md",
+    *sorted(path for folder in ("deploy", "dense_lstm_zoo_runtime") for path in (ROOT / folder).rglob("*.md")),
+    *sorted((ROOT / "presets").glob("*.md")),
+    *sorted((ROOT / "notebooks").glob("*.ipynb")),
+]
 
 SHELL = ("shell", "sh")  # the zoo's commands, and others
 _MARK = re.compile(r"<!-- (not run|slow|presets): .+ -->")
@@ -35,7 +43,11 @@ def name(path: Path) -> str:
 
 @functools.cache
 def tokens(path: Path) -> list[Token]:
-    return MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells)
+    return MarkdownIt("commonmark").enable("table").parse(text)
 
 
 def inline(path: Path, kind: str) -> list[Token]:

@@ -17,13 +17,13 @@ from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.data.word_table import quantised
 from dense_lstm_zoo.models import registry
 from tests import pages
+from tests.shell_harness import PRESETS
 from tuning import command as results
 
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
 TRAINING = re.compile(r"\b(train|tune|run_protocol|fit|export|save_to_preset)\(")
 # Caps that keep a quick run quick, whatever a page asks for.
 SIZES = {"num_dense_layers": 1, "num_layers": 1, "dense_units": 3, "top_units": 4, "units": 6, "embedding_dim": 8}
-PRESETS = pages.ROOT / "presets" / "dense_lstm_zoo_presets"
 PARTS = {"train": 80, "dev": 20, "test": 20}
 
 
@@ -177,7 +177,7 @@ def test_every_command_is_in_the_list_of_commands():
     assert len(commands_of_page) == len(set(commands_of_page))
 
 
-@pytest.mark.parametrize("path", pages.PAGES, ids=pages.name)
+@pytest.mark.parametrize("path", [*pages.PAGES, *pages.OTHERS], ids=pages.name)
 def test_every_link_leads_to_a_file_and_a_heading_that_are_there(path):
     for link in pages.links(path):
         target, _, anchor = link.partition("#")

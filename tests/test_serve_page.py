@@ -179,6 +179,13 @@ def test_explanations_that_are_too_many_or_too_slow_are_refused():
         assert server.ask("/v1/explain", {"texts": ["good"]}).status == 200  # a turn is free again
 
 
+def test_the_page_sends_the_label_that_is_clicked():
+    (fields,) = re.findall(r"JSON\.stringify\({ (.*?) }\)", SCRIPT)
+    assert fields == "texts: [text], label"
+    assert re.search(r'row\.addEventListener\("click", \(\) => explain\(label\)\)', SCRIPT)
+    assert re.search(r'post\(model, "explain", text, signal, label\)', SCRIPT)
+
+
 @pytest.mark.skipif(not page_harness.is_installed(), reason="needs Node")
 def test_a_click_on_a_label_shades_the_words_for_that_label(server):
     def legend(clicks):
