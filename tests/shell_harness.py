@@ -45,7 +45,6 @@ SHORTER = {
     "tune": ["--epochs", "1", "--kernel", "native", "--trials", "2"],
     "measure": ["--repeats", "2"],
 }
-ALONE = ("--effort", "few_labels", "--config")  # of trainings that set the number of epochs themselves
 
 # Runs and exports that a page speaks of without making them, each with the command before it.
 BEFORE = {
@@ -246,11 +245,15 @@ class Reader:
 
 def _shorter(words: list[str]) -> list[str]:
     """Return the options that make a command cheaper."""
-    if words[1] not in SHORTER or set(ALONE) & set(words):
+    names = set(words)
+    if words[1] not in SHORTER or names & {"--effort", "--config"}:  # they set all of it themselves
         return []
-    has_vectors = words[1] != "measure" and registry.entry(words[2]).task != "language_model"
-    few_words = ["--vector-words", "500"] if has_vectors and not {"--init-from", "none"} & set(words) else []
-    return [*SHORTER[words[1]], *few_words]
+    options = [] if "few_labels" in names else list(SHORTER[words[1]])
+    if "fine_tuning" in names:
+        options += ["--epochs", "4"]  # one for each layer
+    if words[1] != "measure" and registry.entry(words[2]).task != "language_model":
+        options += [] if names & {"--init-from", "none"} else ["--vector-words", "500"]
+    return options
 
 
 def _read(task: str, name: str, paths: list[Path]) -> Any:
