@@ -238,9 +238,10 @@ class Reader:
         for word in inputs:
             for name in (file for file in FILES if word and Path(file).match(word) and not Path(file).exists()):
                 write(Path(name), FILES[name]())
-            if word in BEFORE and not Path(word).exists():
-                end = f" --run-dir {word}" if BEFORE[word].startswith("train") else ""
-                self.type(f"dense-lstm-zoo {BEFORE[word]}{end}")
+            for name in {word, str(Path(word).parent)} & set(BEFORE):  # a run, or a file of it
+                if not Path(name).exists():
+                    end = f" --run-dir {name}" if BEFORE[name].startswith("train") else ""
+                    self.type(f"dense-lstm-zoo {BEFORE[name]}{end}")
 
 
 def _shorter(words: list[str]) -> list[str]:
