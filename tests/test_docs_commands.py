@@ -5,7 +5,6 @@ A block that is not run has a mark with the reason. The tutorial, whose output i
 
 import itertools
 import shlex
-from collections import Counter
 
 import pytest
 
@@ -20,12 +19,14 @@ WITH_COMMANDS = [
 
 
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=pages.name)
-def test_no_two_commands_of_a_page_write_the_same(path):
-    blocks = [block for block in pages.blocks(path, *pages.SHELL) if block.mark != "not run"]
-    commands = [line for block in blocks for line in block.text.splitlines()]
-    words = [shlex.split(command, comments=True) for command in commands]
-    targets = [word for line in words for option, word in itertools.pairwise(line) if option in OUTPUTS]
-    assert not [target for target, number in Counter(targets).items() if number > 1]
+def test_no_command_of_a_page_writes_what_an_earlier_one_has_named(path):
+    names = set()
+    for block in pages.blocks(path, *pages.SHELL):
+        for command in block.text.splitlines() if block.mark != "not run" else ():
+            words = shlex.split(command, comments=True)
+            targets = {word for option, word in itertools.pairwise(words) if option in OUTPUTS}
+            assert not targets & names, command
+            names |= {*words}
 
 
 @pytest.mark.slow  # trainings, exports and servers
