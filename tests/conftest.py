@@ -49,7 +49,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--budget", type=float, default=3, help="processor seconds that a test may take, unless slow; 0: any"
+        "--budget", type=float, default=8, help="processor seconds that a test may take, unless slow; 0: any"
     )
 
 
