@@ -10,12 +10,12 @@ import keras
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.reports import base
 from dense_lstm_zoo.exports import page, warmup
 from dense_lstm_zoo.exports.endpoint import ANSWER, Endpoint, Endpoints
 from dense_lstm_zoo.exports.signature import describe
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.reports import base
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.snapshots import Target
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def write(
         setattr(served, name, function)
     if answer is not None:
         setattr(served, ANSWER, _traced_once(answer.function, answer.inputs))
-    all_variables = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
+    all_variables = (
+        variable for function in signatures.values() for variable in function.get_concrete_function().variables
+    )
     variables = {id(variable): variable for variable in all_variables}
     served.variables = list(variables.values())
     served.trainable_variables = [v for v in variables.values() if v.trainable]

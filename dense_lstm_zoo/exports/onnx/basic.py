@@ -94,7 +94,9 @@ def activation(graph: Graph, layer: Any, values: str) -> str:
     if name == "linear":
         return values
     if name not in operators:
-        raise ValueError(f"The activation {name!r} of {layer.name!r} has no ONNX form here. Known: {', '.join(operators)}.")
+        raise ValueError(
+            f"The activation {name!r} of {layer.name!r} has no ONNX form here. Known: {', '.join(operators)}."
+        )
     return graph.op(operators[name], values)
 
 

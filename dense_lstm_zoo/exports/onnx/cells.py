@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.layers.recurrence.gated_skip import GATED
 from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.loops import Typed, apart, both_ways, joined, over_time, stacked, turned, zeros
 from dense_lstm_zoo.exports.onnx.recurrent import lstm_node, time_major
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers.recurrence.gated_skip import GATED
 
 _ORDER = (2, 0, 1, 3, 4)  # blocks i, f, c, o and a fifth one, with c first: the sigmoids of the others are one
 
@@ -29,7 +29,9 @@ def both_weights(graph: Graph, cells: Sequence[Any], part: str, name: str) -> st
     return graph.weight(np.stack(arrays), f"{name}_{part}", summed=1)
 
 
-def projected(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], skips: Sequence[str] | None, name: str) -> str:
+def projected(
+    graph: Graph, cells: Sequence[Any], sequences: Sequence[str], skips: Sequence[str] | None, name: str
+) -> str:
     """Return x W + b for all steps, (time, 2, batch, blocks), in the order of a step."""
     products = []
     for d, cell in enumerate(cells):

@@ -32,9 +32,7 @@ def spares(graph: Graph, inputs: str, units: int) -> bool:
     return graph.weights == "int8" and bounds is not None and len(bounds) >= 8 * units + _GAIN
 
 
-def wide_lstm(
-    graph: Graph, inputs: Sequence[str], lengths: str, weights: Sequence[np.ndarray], name: str
-) -> str:
+def wide_lstm(graph: Graph, inputs: Sequence[str], lengths: str, weights: Sequence[np.ndarray], name: str) -> str:
     """Add an LSTM whose products are of bytes; return its states (time, directions, batch, units).
 
     ONNX Runtime's operator rounds a tensor in steps that follow from the largest number in it. Two features of the
@@ -57,7 +55,10 @@ def wide_lstm(
     # The units that hold -1 and 1: their input gates are shut, the others open.
     gates = np.broadcast_to(np.array([-_OPEN, _OPEN, _OPEN, 0])[:, None], (directions, 4, 2))  # i, o, f, c
     biases = np.concatenate([biases.reshape(directions, 4, units), gates], axis=2).reshape(directions, -1)
-    stored = [_stored(graph, _widened(kernels * bounds), name), _stored(graph, _widened(recurrents), f"{name}_recurrent")]
+    stored = [
+        _stored(graph, _widened(kernels * bounds), name),
+        _stored(graph, _widened(recurrents), f"{name}_recurrent"),
+    ]
     states = graph.op(
         "DynamicQuantizeLSTM",
         sequence,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.reports import base
 from dense_lstm_zoo.exports.onnx.graph import OPSET, WEIGHTS, Graph, WeightsFile
 from dense_lstm_zoo.exports.onnx.words import write_shared
+from dense_lstm_zoo.reports import base
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.export_folder import DECIDING_FORMAT, FORMAT, KIND
 from dense_lstm_zoo_runtime.rules import VERSIONS
 

@@ -31,7 +31,9 @@ def _highway_loop(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], 
     of_c, of_c_below = (
         graph.constant(np.stack([numbers(cell.peepholes)[i : i + 1] for cell in cells])) for i in range(2)
     )
-    z, d = graph.op("Split", projected(graph, cells, sequences, None, name), graph.ints(4 * units, units), outputs=2, axis=3)
+    z, d = graph.op(
+        "Split", projected(graph, cells, sequences, None, name), graph.ints(4 * units, units), outputs=2, axis=3
+    )
     d = graph.op("Add", d, graph.op("Mul", c_below, of_c_below))  # known before the loop
     recurrent = both_weights(graph, cells, "recurrent_kernel", name)
 

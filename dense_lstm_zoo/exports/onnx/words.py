@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.bundles import shared_words
-from dense_lstm_zoo.layers import WordEmbedding
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
+from dense_lstm_zoo.layers import WordEmbedding
 
 if TYPE_CHECKING:
     import keras
