@@ -75,38 +75,28 @@ def compiled_lstm(
     final_state: bool,
 ) -> list[Tensor]:
     """Run one direction. Arguments and results are those of ``portable_lstm``, for a batch of ``pad_to_few_shapes``."""
-    missing = missing_steps(projected)
-    if missing is None:
-        return _run_one_direction(projected, lengths, recurrent, hidden, cell, reverse, final_state)
-    padded = pad_rows(projected, missing[0])
-    states, *final = _run_one_direction(padded, lengths, recurrent, hidden, cell, reverse, final_state)
-    return [states[: tf.shape(projected)[0]], *final]
+    missing, num_steps = missing_steps(projected), tf.shape(projected)[0]
+    if missing is not None:
+        projected = pad_rows(projected, missing[0])
+    final: list[Tensor] = []
+    if hidden is None and not final_state:
+        states = with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)
+    else:
+        start = start_or_zeros(projected, hidden, cell)
+        if reverse:
+            projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
+        tensors = projected, lengths, recurrent, *start
+        states, *final = with_own_gradient(_from_start, (), *tensors, plain=_plain_from_start)
+        if reverse:
+            states = tf.reverse_sequence(states, lengths, seq_axis=0, batch_axis=1)
+    states = states if missing is None else states[:num_steps]
+    return [states, *final] if final_state else [states]
 
 
 def pad_rows(x: Tensor, missing: Tensor) -> Tensor:
     """Return ``x`` with so many more rows of zeros. It is copied only if there are any."""
     padded = tf.cond(missing > 0, lambda: tf.pad(x, [[0, missing], *([[0, 0]] * (len(x.shape) - 1))]), lambda: x)
     return tf.ensure_shape(padded, (None, *x.shape[1:]))
-
-
-def _run_one_direction(
-    projected: Tensor,
-    lengths: Tensor,
-    recurrent: Tensor,
-    hidden: Tensor | None,
-    cell: Tensor | None,
-    reverse: bool,
-    final_state: bool,
-) -> list[Tensor]:
-    if hidden is None and not final_state:
-        return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)]
-    start = start_or_zeros(projected, hidden, cell)
-    if reverse:
-        projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
-    states, *final = with_own_gradient(_from_start, (), projected, lengths, recurrent, *start, plain=_plain_from_start)
-    if reverse:
-        states = tf.reverse_sequence(states, lengths, seq_axis=0, batch_axis=1)
-    return [states, *final] if final_state else [states]
 
 
 def _from_zeros(reverse: bool, z: Tensor, lengths: Tensor, r: Tensor) -> WithGradient:

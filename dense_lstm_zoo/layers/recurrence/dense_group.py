@@ -82,7 +82,7 @@ def run_group(
         The states of the group's layers, joined, for each stream.
     """
     steps = tf.constant([0]) if missing is None else missing
-    return list(with_own_gradient(_run, group, lengths, steps, inputs, *below, *weights, plain=_plain))
+    return list(with_own_gradient(_run, (group,), lengths, steps, inputs, *below, *weights, plain=_plain))
 
 
 def _pad(group: Group, rows: Tensor, missing: Tensor, batch: Tensor) -> Tensor:
@@ -145,17 +145,7 @@ def _forward(
     return forward
 
 
-def _run(
-    num_layers: int,
-    coupled: bool,
-    has_below: bool,
-    pads: bool,
-    lengths: Tensor,
-    missing: Tensor,
-    inputs: Tensor,
-    *tensors: Tensor,
-) -> WithGradient:
-    group = Group(num_layers, coupled, has_below, pads)
+def _run(group: Group, lengths: Tensor, missing: Tensor, inputs: Tensor, *tensors: Tensor) -> WithGradient:
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
     forward = _forward(group, lengths, missing, inputs, list(tensors))
 
@@ -165,22 +155,11 @@ def _run(
     return _outputs(forward), gradient
 
 
-def _plain(
-    num_layers: int,
-    coupled: bool,
-    has_below: bool,
-    pads: bool,
-    lengths: Tensor,
-    missing: Tensor,
-    inputs: Tensor,
-    *tensors: Tensor,
-) -> list[Tensor]:
+def _plain(group: Group, lengths: Tensor, missing: Tensor, inputs: Tensor, *tensors: Tensor) -> list[Tensor]:
     def loop(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Tensor]:
         return [plain_from_zeros(reverse, z, lengths, r)]
 
-    return _outputs(
-        _forward(Group(num_layers, coupled, has_below, pads), lengths, missing, inputs, list(tensors), loop)
-    )
+    return _outputs(_forward(group, lengths, missing, inputs, list(tensors), loop))
 
 
 def _project(
