@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+_CPUINFO = Path("/proc/cpuinfo")
+
 
 def versions() -> dict[str, str]:
     """Return the versions a result depends on."""
@@ -19,15 +21,11 @@ def versions() -> dict[str, str]:
 
 def processor() -> str:
     """Return the processor's model name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:  # not Linux
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    names = [line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+def has_bfloat16(cpuinfo: Path = _CPUINFO) -> bool:
     """Return whether this processor multiplies bfloat16 numbers itself, or True where that is not known.
 
     Without such instructions TensorFlow emulates them.
@@ -35,12 +33,17 @@ def has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     Args:
         cpuinfo: Linux's file about the processor.
     """
-    try:
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-    except OSError:  # not Linux
-        return True
-    features = {word for line in lines if line.lower().startswith(("flags", "features")) for word in line.split()}
+    lines = (line for line in _lines(cpuinfo) if line.lower().startswith(("flags", "features")))
+    features = {word for line in lines for word in line.split()}
     return not features or not features.isdisjoint(("avx512_bf16", "amx_bf16", "bf16"))  # x86 twice, then ARM
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of one of Linux's files about the machine, or none elsewhere."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
 
 
 def cores() -> int:
@@ -80,8 +83,5 @@ def process_age() -> float | None:
 
 def _status(field: str) -> float | None:
     """Return a field of this process's Linux status file in MB, or None elsewhere."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:")), None)
+    lines = (line for line in _lines(Path("/proc/self/status")) if line.startswith(f"{field}:"))
+    return next((int(line.split()[1]) / 1024 for line in lines), None)
