@@ -218,8 +218,7 @@ class Bundle(abc.ABC):
             max_words: Keep this number of words: those of the training texts first, then the most frequent ones.
             format: ``saved_model`` or ``onnx``.
             weights: How ONNX stores weights: ``float32``, ``float16`` or ``int8``, a half or a quarter of the size.
-                With ``int8``, wide LSTMs over words are faster too.
-                Answers are computed in float32 either way.
+                Answers are computed in float32. With ``int8``, wide LSTMs over words multiply bytes, which is faster.
             shared_words: With ONNX, leave out the word vectors that an installed word table has, and refer to the table
                 by name and sha256.
 

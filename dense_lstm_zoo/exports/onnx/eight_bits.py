@@ -95,7 +95,7 @@ def products(graph: Graph, inputs: str, kernels: Sequence[np.ndarray], factors: 
     product = graph.op(
         "MatMulIntegerToFloat",
         rounded,
-        graph.stored(values, "words_kernel"),
+        graph.stored("words_kernel", values),
         step,
         graph.constant(scales[0] / np.concatenate(factors)),
         zero,
@@ -147,7 +147,7 @@ def _stored(graph: Graph, kernels: np.ndarray, name: str) -> tuple[str, str, str
     """Return kernels (directions, inputs, outputs) in int8, their scales and zero points (directions, outputs)."""
     values, scales = _bytes(kernels)
     zeros = graph.constant(np.zeros_like(scales[:, 0]), "int8")
-    return graph.stored(values, f"{name}_kernel"), graph.constant(scales[:, 0]), zeros
+    return graph.stored(f"{name}_kernel", values), graph.constant(scales[:, 0]), zeros
 
 
 def _first(graph: Graph, inputs: str, directions: int, units: int, value: float) -> str:

@@ -117,7 +117,7 @@ class Graph:
 
     def constant(self, value: Any, dtype: str = "float32") -> str:
         """Return a small constant. Equal ones are one."""
-        return self._array("constant", np.asarray(value, dtype))
+        return self.stored("constant", np.asarray(value, dtype))
 
     def ints(self, *values: int) -> str:
         """Return a vector of int64, as shapes, axes and positions are given."""
@@ -137,33 +137,29 @@ class Graph:
         array = np.asarray(array, np.float32)
         is_bias = array.size <= 2 * array.shape[summed]  # of up to two directions; one scale each would be too coarse
         if self.weights == "float32" or array.size < _SMALL or is_bias:
-            return self._array(name, array)
+            return self.stored(name, array)
         if self.weights == "float16":
-            return self._root().op("Cast", self._array(name, _halves(name, array)), to=TensorProto.FLOAT)
+            return self._root().op("Cast", self.stored(name, _halves(name, array)), to=TensorProto.FLOAT)
         rounded, scales = _bytes(array, summed)
-        wide = self._root().op("Cast", self._array(name, rounded), to=TensorProto.FLOAT)
-        return self._root().op("Mul", wide, self._array(f"{name}_scale", scales))
+        wide = self._root().op("Cast", self.stored(name, rounded), to=TensorProto.FLOAT)
+        return self._root().op("Mul", wide, self.stored(f"{name}_scale", scales))
 
     def rows(self, array: Any, ids: str, name: str) -> str:
         """Return the rows of a table of float32 at ``ids``. The table is never in memory in more than it is stored."""
         array = np.asarray(array, np.float32)
         if self.weights == "float32" or array.size < _SMALL:
-            vectors: str = self.op("Gather", self._array(name, array), ids, axis=0)
+            vectors: str = self.op("Gather", self.stored(name, array), ids, axis=0)
         elif self.weights == "float16":
-            vectors = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
+            vectors = self.op("Gather", self.stored(name, _halves(name, array)), ids, axis=0)
             vectors = self.op("Cast", vectors, to=TensorProto.FLOAT)
         else:
             rounded, scales = _bytes(array, 1)
-            vectors = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
-            vectors = self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
+            vectors = self.op("Cast", self.op("Gather", self.stored(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
+            vectors = self.op("Mul", vectors, self.op("Gather", self.stored(f"{name}_scale", scales), ids, axis=0))
             array = rounded * scales  # which may be larger by half a step
         if self.weights == "int8":
             self.bounds[vectors] = np.abs(array).max(axis=0, initial=0)
         return vectors
-
-    def stored(self, array: np.ndarray, name: str) -> str:
-        """Return an array as it is, in its own type."""
-        return self._array(name, array)
 
     def same_bounds(self, value: str, source: str) -> str:
         """Return a tensor of which the features are those of another."""
@@ -171,7 +167,7 @@ class Graph:
             self.bounds[value] = self.bounds[source]
         return value
 
-    def _array(self, name: str, array: np.ndarray) -> str:
+    def stored(self, name: str, array: np.ndarray) -> str:
         """Store an array, unless an equal one is there, as where a table is looked up and also multiplied by."""
         key = array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest()
         if key not in self._names:
