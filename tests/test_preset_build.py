@@ -129,6 +129,13 @@ def test_a_preset_learns_from_all_tables_of_its_teacher(tmp_path):
     assert list(build._soft_labels(plan, tmp_path).train.texts) == ["a b", "c", "d e f"]
 
 
+def test_a_taught_preset_names_its_teacher_and_no_other_does():
+    assert all(bool(plan.teacher) == bool(plan.soft_labels) for plan in build.PLANS.values())
+    for name in (name for name, plan in build.PLANS.items() if plan.teacher):
+        config = json.loads((build.MODELS / name / "config.json").read_text())
+        assert config["training"]["taught_by"]["teachers"] == [build.PLANS[name].teacher]
+
+
 def test_an_unknown_plan_is_named():
     with pytest.raises(ValueError, match="dc_bilstm_sst2"):
         build.build("dc_bilstm_sst", None)
