@@ -8,44 +8,23 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import text_hashes
-from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import cards, command_line
+from tests.context_harness import text_encoder, words_of
 from tests.model_harness import CONTEXT, tiny
 from tests.preset_harness import write_table
 from tests.saving_harness import same_weights
-from tests.text_encoder_harness import language_model, with_table
+from tests.text_encoder_harness import language_model
 from tests.training_harness import MODELS, small_demo, train
 
 TEXTS = ["What is the capital of France ?", "", "qwerty who", "Name the film about the war !"]
-
-
-def words_of(task):
-    """Some words of the demo corpus, which the language models are to know."""
-    corpus = small_demo(task)
-    rows = list(zoo.tasks.find(task).job_class.token_rows(corpus.train))
-    return tuple(dict.fromkeys(word.casefold() for row in rows[:40] for word in row))
-
-
-def made_encoder(task, folder, table=None, **arguments):
-    words = (*words_of(task), "<eos>", "<unk>")
-    bundles = []
-    for direction, seed in (("forward", 1), ("backward", 2)):
-        encoder_half = language_model(direction, seed, vocab_size=len(words), **arguments)
-        encoder_half.vocabulary = type(encoder_half.vocabulary)(words)
-        bundles.append(encoder_half)
-    if table is not None:
-        with_table(bundles, table, but=())
-    encoder = TextEncoder.from_bundles(*bundles)
-    encoder.save(folder)
-    return TextEncoder.load(folder)
 
 
 @pytest.fixture(scope="module", params=["classification", pytest.param("tagging", marks=pytest.mark.slow)])
 def trained(request, tmp_path_factory):
     """A task, an encoder and its folder, and a model trained with it and its folder. No test changes them."""
     folder = tmp_path_factory.mktemp("context")
-    encoder = made_encoder(request.param, folder / "encoder")
+    encoder = text_encoder(request.param, folder / "encoder")
     bundle = train(folder / "run", request.param, context=str(folder / "encoder"), epochs=2)
     return request.param, encoder, folder / "encoder", bundle, folder / "run"
 
@@ -252,7 +231,7 @@ def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path
     from dense_lstm_zoo_runtime import Predictor
 
     own, encoder_table = tables
-    made_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
+    text_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
     fixed = {"vectors": own.name, "trainable_embeddings": False}
     new_bundle = train(tmp_path / "run", **fixed, context=str(tmp_path / "encoder"), epochs=1)
     unshared, shared = new_bundle.save(tmp_path / "whole"), new_bundle.save(tmp_path / "shared", shared_words=True)
@@ -270,7 +249,7 @@ def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path
 @pytest.mark.slow
 def test_an_encoder_over_the_models_own_fixed_vectors_has_no_second_table(tables, tmp_path):
     _, encoder_table = tables
-    made_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
+    text_encoder("classification", tmp_path / "encoder", encoder_table, embedding_dim=5)
     new_bundle = train(
         tmp_path / "run",
         vectors=encoder_table.name,

@@ -1,5 +1,6 @@
 """Training with ``effort``: what it sets, and the trained model that it goes on from."""
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +11,12 @@ from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.job import ClassificationJob
 from dense_lstm_zoo.classification.split import Split
+from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.training import effort, request, starts
 from tests import bundle_harness
+from tests.context_harness import text_encoder
+from tests.training_harness import small_demo
 from tests.transfer_harness import TESTS, classification
 
 SMALL = {"units": 3, "embedding_dim": 4, "epochs": 1, "effort": "quick", "minutes": 1000, "kernel": "native"}
@@ -87,6 +91,25 @@ def effort_of(folder):
 
     settings = read_settings(folder / "run.toml")
     return {name: value for name, value in settings.items() if name not in ("model", "recipe", "seed", "dataset")}
+
+
+@pytest.mark.parametrize(("beside", "chosen"), [([-0.6, -0.7, -0.6], True), (BY_ONE_TEXT, False)])
+def test_best_reads_a_text_encoder_where_it_serves_the_texts(beside, chosen, tmp_path, monkeypatch, capsys):
+    folder = str(tmp_path / "encoder")
+    text_encoder("classification", folder)
+    monkeypatch.setitem(TASK.efforts, "best", dataclasses.replace(TASK.efforts["best"], context=folder))
+    scores = {True: (np.array(beside), 0.5), False: (np.array([-0.7, -0.8, -0.7]), 0.2)}
+    monkeypatch.setattr(
+        ClassificationJob, "head_scores", lambda self, model, config: scores["context" in config["training"]]
+    )
+    values = {"effort": "best", "vectors": "none", "kernel": "native", "top_units": 3, "num_dense_layers": 1}
+    checked = request.check("dc_bilstm", tmp_path / "run", values)
+    assert [start.options.context for start in checked.starts] == [folder]
+    run = starts.prepare_best(checked, small_demo("classification"), progress=True)
+    assert ("context" in run.config["training"]) is chosen
+    output = capsys.readouterr().out
+    assert f"reaches on dev: 20.0 % from scratch, 50.0 % from scratch beside {folder}" in output
+    assert not request.check("dc_bilstm", tmp_path / "run", {**values, "context": folder}).starts
 
 
 @pytest.mark.parametrize("trained", [[-0.8, -0.9, -0.8], BY_ONE_TEXT])

@@ -42,6 +42,7 @@ class Effort:
         few_texts: The number of training texts up to which ``recipe_for_few`` takes the place of all of these, where
             there is no dev part.
         recipe_for_few: The name of that recipe.
+        context: A text encoder that a run from scratch has beside its words where that serves its texts better.
     """
 
     model: str
@@ -50,6 +51,7 @@ class Effort:
     from_scratch: Mapping[str, Any]
     few_texts: int
     recipe_for_few: str
+    context: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,14 @@ class Choice:
     Args:
         from_scratch: Those of a run from scratch, or from the trained model that its user names.
         from_trained: Those of runs from installed presets, each with its ``init_from``.
+        with_context: Those of runs from scratch with the states of a text encoder, each with its ``context``.
         few_texts: The number of texts up to which the recipe for few texts takes their place.
         recipe_for_few: The name of that recipe, or None for a model or for settings that it is not for.
     """
 
     from_scratch: dict[str, Any]
     from_trained: list[dict[str, Any]]
+    with_context: list[dict[str, Any]]
     few_texts: int
     recipe_for_few: str | None
 
@@ -62,12 +64,16 @@ def choice(model: str, values: Mapping[str, Any]) -> Choice:
 
     from_trained = complete(effort.settings, effort.from_trained)
     if values.get("init_from") is not None:
-        return Choice(from_trained, [], *few)
+        return Choice(from_trained, [], [], *few)
+    from_scratch = complete(effort.settings, effort.from_scratch)
+    with_context = []
+    if effort.context and values.get("context") is None:
+        with_context = [{**from_scratch, "context": effort.context}]
     starts = []
     if not any(values.get(name) is not None for name in _STARTS):
         sources = (x for x in presets.list_presets(task=task.name) if x.model == model and x.is_installed)
         starts = [{**from_trained, "init_from": preset.name} for preset in sources]
-    return Choice(complete(effort.settings, effort.from_scratch), starts, *few)
+    return Choice(from_scratch, starts, with_context, *few)
 
 
 def model_of(effort: str | None) -> str | None:

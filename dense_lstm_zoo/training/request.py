@@ -53,7 +53,7 @@ class Request:
     tensorboard: bool = False
     overwrite: bool = False
     chooses_vectors: bool = False  # nobody named them
-    starts: tuple[Request, ...] = ()  # trained models that it may go on from, where ``effort`` chooses
+    starts: tuple[Request, ...] = ()  # others among which ``effort`` chooses: trained models, a text encoder
     names_recipe: bool = False  # its user does
     few_texts: int = 0  # the number up to which, without a dev part, another request takes its place
     for_few_texts: Request | None = None
@@ -117,7 +117,7 @@ def check(
     choice = effort.choice(model, values)
     if recipe is not None and recipe == choice.recipe_for_few:  # as the run.toml of a run on few texts has it
         return one(values, recipe=recipe)
-    starts = tuple(one(start, recipe=recipe) for start in choice.from_trained)
+    starts = tuple(one(start, recipe=recipe) for start in (*choice.from_trained, *choice.with_context))
     request = replace(one(choice.from_scratch, recipe=recipe), starts=starts)
     if choice.recipe_for_few is None or recipe is not None:
         return request

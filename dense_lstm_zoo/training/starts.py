@@ -1,4 +1,4 @@
-"""The start of a training with ``effort``: from scratch, or from the trained model that serves its texts best."""
+"""The start of a training with ``effort``: from scratch, from a trained model, or beside a text encoder."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ERRORS = 1.5  # standard errors by which a trained model must be ahead
 
 
 def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
-    """Prepare a run, and where the request names trained models to go on from, the one with the best last layer on dev.
+    """Prepare a run, and where the request names other starts, the one with the best last layer on dev.
 
-    What each encoder gives before any training is compared, by a logistic regression on part of the texts. A trained
+    What each start gives before any training is compared, by a logistic regression on part of the texts. A trained
     model that has seen dev or test texts is left out, and so is one whose settings do not suit.
 
     Args:
@@ -52,7 +52,7 @@ def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
 
 
 def _best(scratch: Request, values: Mapping[Request, np.ndarray]) -> Request:
-    """Return the start with the highest mean. A trained model must be ahead of none by more than chance.
+    """Return the start with the highest mean. It must be ahead of a plain one from scratch by more than chance.
 
     What an encoder gives before training says little of what it learns. A small lead is no reason to begin with layers
     that learnt something else.
@@ -81,4 +81,7 @@ def _scores(request: Request, dataset: Any) -> Iterator[tuple[Request, tuple[np.
 
 
 def _name(start: Request) -> str:
-    return f"from {start.options.init_from}" if start.options.init_from else "from scratch"
+    if start.options.init_from:
+        return f"from {start.options.init_from}"
+    context = getattr(start.options, "context", None)
+    return f"from scratch beside {context}" if context else "from scratch"
