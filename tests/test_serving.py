@@ -257,6 +257,7 @@ def values(draw, key, sizes, shape):
     [("bilstm", "explain"), pytest.param("gated_skip_tagger", "flat", marks=pytest.mark.slow)],
 )
 def test_what_a_server_must_not_batch_has_other_rows_than_texts(name, signature, exports):
+    assert batching(page_of(exports, name))[signature] == "no"
     outputs = exports(name)[2].run(signature, {"text": np.array(TEXTS, object)})
     assert len(outputs["row_lengths"]) == len(TEXTS)
     assert len(outputs["tokens"]) == outputs["row_lengths"].sum() != len(TEXTS)
