@@ -122,13 +122,13 @@ CONFIG = {
     "arguments": {"units": 3},
     "training": {"dataset": "trec", "recipe": "ding2018", "seed": 4, "vectors": "glove.zip", "epochs": 9},
 }
-TOLD = "dense-lstm-zoo train bilstm --dataset trec --recipe ding2018 --seed 4 --vectors glove.zip --epochs 9 --units 3"
+COMMAND = "dense-lstm-zoo train bilstm --dataset trec --recipe ding2018 --seed 4 --vectors glove.zip --epochs 9 --units 3"
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, f"{TOLD} --run-dir runs/mine"),
+        ({}, f"{COMMAND} --run-dir runs/mine"),
         ({"model": "of_tomorrow"}, ""),
         ({"task": "of_tomorrow"}, ""),
         ({"training": {}}, ""),
@@ -146,7 +146,16 @@ def test_what_this_version_does_not_know_has_no_command(changes, expected):
 
 def test_a_corpus_of_ones_own_is_a_file_in_the_command():
     config = {**CONFIG, "training": {**CONFIG["training"], "dataset": "my reviews; rm -rf"}}
-    assert command_line.of(config) == f"{TOLD} --run-dir runs/mine".replace("--dataset trec", "--train-file YOUR_FILE")
+    assert command_line.of(config) == f"{COMMAND} --run-dir runs/mine".replace("--dataset trec", "--train-file YOUR_FILE")
+
+
+def test_the_command_of_a_taught_model_names_its_soft_labels():
+    training = {**CONFIG["training"], "taught_by": {"teachers": ["an oracle"], "texts": 9, "labelled": 0}}
+    config = {**CONFIG, "training": training}
+    soft = "--dataset trec --train-file YOUR_SOFT_LABELS"
+    assert command_line.of(config) == f"{COMMAND} --run-dir runs/mine".replace("--dataset trec", soft)
+    training["files"] = {"train_file": "soft.parquet"}
+    assert "--dataset trec --train-file soft.parquet" in command_line.of(config)
 
 
 def test_the_command_names_the_columns_and_the_length_that_were_read():

@@ -22,7 +22,8 @@ _ELSEWHERE = ("vectors", "vector_words", "context", "init_from", "force_overlap"
 def of(config: Mapping[str, Any]) -> str:
     """Return the command of a run, or an empty string for a model, task or recipe that this version does not know.
 
-    Files are named without their folders, and a corpus that was made in Python as ``YOUR_FILE``.
+    Files are named without their folders, a corpus that was made in Python as ``YOUR_FILE``, and soft labels that were
+    as ``YOUR_SOFT_LABELS``.
     """
     try:
         return shlex.join(["dense-lstm-zoo", "train", *_words(config)])
@@ -36,7 +37,8 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     yield model
     if training["dataset"] in task.sources:
         yield from ("--dataset", training["dataset"])
-        yield from _options(training.get("files", {}))
+        soft_labels = {"train_file": "YOUR_SOFT_LABELS"} if training.get("taught_by") else {}
+        yield from _options({**soft_labels, **training.get("files", {})})
     else:
         own_files = {"train_file": "YOUR_FILE", **training.get("files", {})}
         if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
