@@ -171,11 +171,20 @@ def table() -> str:
         [
             display.table(header, cells),
             "",
+            f"Beyond chance, {', '.join(_verdict(effort, rows) for effort in EFFORTS)}.",
+            "",
             result_files.folded("\n".join(dict.fromkeys(rows.command))),
             "",
             result_files.versions(rows),
         ]
     )
+
+
+def _verdict(effort: str, rows: Any) -> str:
+    """Return on how many corpora an effort is ahead of TF-IDF, and on how many it is behind."""
+    own_rows = rows[rows.method == effort]
+    ahead, behind = (own_rows.ahead_low.astype(float) > 0).sum(), (own_rows.ahead_high.astype(float) < 0).sum()
+    return f"{effort} is ahead of TF-IDF on {ahead} of {len(own_rows)} corpora and behind on {behind or 'none'}"
 
 
 @protocols.plain_errors()
