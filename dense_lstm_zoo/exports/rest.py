@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from dense_lstm_zoo.exports.signature import Signature
 
 REST = "..."  # stands for the rest of a long list
 LONGEST = 12  # items of a list in an answer
+# An array, or a value of one, as JSON has it. Bytes stay where they are not text.
+Plain: TypeAlias = "str | bytes | bool | int | float | list[Plain]"
+# The tensors of a request or an answer: by name, row by row, or those of the only one.
+Content: TypeAlias = dict[str, list[Plain]] | list[Plain] | list[dict[str, Plain]]
 _LARGEST_REQUEST = 600  # values of a tensor; a shorter one is shown whole, so that it can be sent as it is
 
 
@@ -32,7 +36,7 @@ def answer(signature: Signature) -> str:
     return _body(f'"{form}": ', _content(outputs, signature))
 
 
-def plain(value: Any, longest: int | None = None, *, as_text: bool = True) -> Any:
+def plain(value: np.ndarray, longest: int | None = None, *, as_text: bool = True) -> list[Plain]:
     """Return an array as nested lists of strings, truth values, integers and numbers of four digits.
 
     Args:
@@ -47,7 +51,7 @@ def plain(value: Any, longest: int | None = None, *, as_text: bool = True) -> An
     return [_plain(row, longest, as_text) for row in value]
 
 
-def _plain(value: Any, longest: int | None, as_text: bool) -> Any:
+def _plain(value: np.ndarray | np.generic | bytes, longest: int | None, as_text: bool) -> Plain:
     if isinstance(value, np.ndarray):
         rows = [_plain(row, longest, as_text) for row in value[:longest]]
         return rows if longest is None or len(value) <= longest else [*rows, REST]
@@ -62,7 +66,7 @@ def _cut(value: np.ndarray) -> int | None:
     return LONGEST if value.size > _LARGEST_REQUEST else None
 
 
-def _content(tensors: Mapping[str, list[Any]], signature: Signature) -> Any:
+def _content(tensors: Mapping[str, list[Plain]], signature: Signature) -> Content:
     if signature.is_concatenated:
         return dict(tensors)
     if len(tensors) == 1:  # TF Serving leaves out the name of a single tensor
@@ -70,7 +74,7 @@ def _content(tensors: Mapping[str, list[Any]], signature: Signature) -> Any:
     return [dict(zip(tensors, row, strict=True)) for row in zip(*tensors.values(), strict=True)]
 
 
-def _body(start: str, content: Any) -> str:
+def _body(start: str, content: Content) -> str:
     """Return a JSON object with one row, or one tensor, per line."""
     if isinstance(content, dict):
         lines, ends = [f"{_line(name)}: {_line(value)}" for name, value in content.items()], "{}"
@@ -79,6 +83,6 @@ def _body(start: str, content: Any) -> str:
     return f"{{{start}{ends[0]}\n  " + ",\n  ".join(lines) + f"\n{ends[1]}}}"
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import keras
 import tensorflow as tf
@@ -30,6 +30,13 @@ serve = tf.saved_model.load("this folder").signatures["serving_default"]
 print(serve(text=tf.constant(["a text", "another one"])))  # SIGNATURES.md shows this and every other signature"""
 
 
+class Vocabulary(Protocol):
+    """The words of a model, as every task has them."""
+
+    def write(self, path: Path) -> None:
+        """Write the words, one per line."""
+
+
 class _Served(tf.Module):
     """The content of a SavedModel: functions as attributes, with their variables and tables.
 
@@ -37,9 +44,9 @@ class _Served(tf.Module):
     """
 
     # Properties of tf.Module; here they are plain attributes, so that a loaded export has them too.
-    variables: Any = ()
-    trainable_variables: Any = ()
-    non_trainable_variables: Any = ()
+    variables: Sequence[tf.Variable] = ()
+    trainable_variables: Sequence[tf.Variable] = ()
+    non_trainable_variables: Sequence[tf.Variable] = ()
 
 
 def write(
@@ -47,7 +54,7 @@ def write(
     target: Target,
     text_layer: keras.Layer,
     endpoints: Endpoints,
-    vocabulary: Any = None,
+    vocabulary: Vocabulary | None = None,
     answer: Endpoint | None = None,
 ) -> Path:
     """Write a SavedModel, whole or not at all, and return its path.
@@ -99,7 +106,7 @@ def write(
     return target.path
 
 
-def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:
+def _traced_once(function: Callable[..., Any], signature: list[Any]) -> tf.types.experimental.PolymorphicFunction:
     """Return a ``tf.function`` around a trace of the function, since saving would trace it twice."""
     traced = tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
     return tf.function(lambda *inputs: traced(*inputs), input_signature=signature, autograph=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -56,7 +55,7 @@ class Signature:
         return any(isinstance(size, str) for tensor in self.inputs for size in tensor.shape[1:])
 
 
-def describe(name: str, endpoint: Endpoint, traced: Any) -> Signature:
+def describe(name: str, endpoint: Endpoint, traced: tf.types.experimental.PolymorphicFunction) -> Signature:
     """Describe a signature from its trace and run the example through it.
 
     Args:
@@ -80,7 +79,7 @@ def describe(name: str, endpoint: Endpoint, traced: Any) -> Signature:
     )
 
 
-def _tensor(name: str, spec: Any, endpoint: Endpoint) -> Tensor:
+def _tensor(name: str, spec: tf.TensorSpec | tf.Tensor, endpoint: Endpoint) -> Tensor:
     rows = "tokens" if endpoint.is_concatenated and name not in _PER_TEXT else "batch"
     names = [rows, *["time"] * len(spec.shape)]
     sizes = zip(spec.shape.as_list(), names, strict=False)

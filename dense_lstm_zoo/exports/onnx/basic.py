@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import keras
 import numpy as np
 from keras import ops
 
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import (
+    DynamicInteractionPooling,
+    DynamicSelfAttention,
+    SequenceLengths,
+    Standardization,
+    WordEmbedding,
+)
 
 
-def numbers(variable: Any) -> np.ndarray:
+def numbers(variable: keras.Variable | np.ndarray) -> np.ndarray:
     """Return a weight's values in float32."""
     return np.asarray(ops.convert_to_numpy(variable), np.float32)
 
@@ -41,7 +47,7 @@ def masked_softmax(graph: Graph, logits: str, real: str) -> str:
     return graph.op("Div", powers, graph.op("Max", total, graph.constant(1e-30)))
 
 
-def project(graph: Graph, layer: Any, states: str, lengths: str) -> str:
+def project(graph: Graph, layer: DynamicSelfAttention | DynamicInteractionPooling, states: str, lengths: str) -> str:
     """Return ``layers.pooling.project`` with the layer's kernel and bias: LeakyReLU(h W + b), h zeros at padding."""
     kernel = graph.weight(numbers(layer.kernel), f"{layer.name}_kernel")
     product = graph.op("MatMul", masked(graph, states, lengths), kernel)
@@ -53,32 +59,32 @@ def project(graph: Graph, layer: Any, states: str, lengths: str) -> str:
 
 
 @converts("SequenceLengths")
-def sequence_lengths(graph: Graph, layer: Any, ids: Value) -> str:
+def sequence_lengths(graph: Graph, layer: SequenceLengths, ids: Value) -> str:
     """Count the ids that are not 0."""
     is_token = graph.op("Not", graph.op("Equal", ids, graph.constant(0, "int32")))
     return graph.op("ReduceSum", graph.cast(is_token, "int32"), graph.ints(1), keepdims=0, name="lengths")
 
 
 @converts("WordEmbedding")
-def word_embedding(graph: Graph, layer: Any, ids: Value) -> str:
+def word_embedding(graph: Graph, layer: WordEmbedding, ids: Value) -> str:
     """Look up the rows of the trained and the frozen table, which are one table here."""
     return graph.rows(layer.get_matrix(), ids, layer.name)
 
 
 @converts("keras.Embedding")
-def embedding(graph: Graph, layer: Any, ids: Value) -> str:
+def embedding(graph: Graph, layer: keras.layers.Embedding, ids: Value) -> str:
     """Look up rows."""
     return graph.rows(numbers(layer.embeddings), ids, layer.name)
 
 
 @converts("keras.Dropout")
-def dropout(graph: Graph, layer: Any, values: Value) -> Value:
+def dropout(graph: Graph, layer: keras.layers.Dropout, values: Value) -> Value:
     """Do nothing: there is no dropout in prediction."""
     return values
 
 
 @converts("keras.Dense")
-def dense(graph: Graph, layer: Any, values: Value) -> str:
+def dense(graph: Graph, layer: keras.layers.Dense, values: Value) -> str:
     """x W + b, with no activation or one of ONNX's own."""
     product = graph.op("MatMul", values, graph.weight(numbers(layer.kernel), f"{layer.name}_kernel"))
     if layer.bias is not None:
@@ -87,7 +93,7 @@ def dense(graph: Graph, layer: Any, values: Value) -> str:
 
 
 @converts("keras.Activation")
-def activation(graph: Graph, layer: Any, values: str) -> str:
+def activation(graph: Graph, layer: keras.layers.Activation | keras.layers.Dense, values: str) -> str:
     """Apply an activation function."""
     name = layer.activation.__name__
     operators = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
@@ -101,7 +107,7 @@ def activation(graph: Graph, layer: Any, values: str) -> str:
 
 
 @converts("keras.Concatenate")
-def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
+def concatenate(graph: Graph, layer: keras.layers.Concatenate, values: list[Value]) -> str:
     """Join features."""
     joined = str(graph.op("Concat", *values, axis=layer.axis))
     if layer.axis in (-1, 2) and all(value in graph.bounds for value in values):
@@ -110,23 +116,24 @@ def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
 
 
 @converts("Standardization")
-def standardization(graph: Graph, layer: Any, values: str) -> str:
+def standardization(graph: Graph, layer: Standardization, values: str) -> str:
     """Subtract the mean and multiply by the scale."""
     centred = graph.op("Sub", values, graph.weight(numbers(layer.mean), f"{layer.name}_mean"))
     return graph.op("Mul", centred, graph.weight(numbers(layer.scale), f"{layer.name}_scale"))
 
 
 @converts("keras.Add")
-def add(graph: Graph, layer: Any, *values: Any) -> str:
+def add(graph: Graph, layer: keras.layers.Add | None, *values: Value | list[Value]) -> str:
     """Sum tensors: ``layers.Add()([a, b])`` and ``a + b``."""
-    total, *terms = values[0] if isinstance(values[0], list) else values
+    total: str
+    total, *terms = [part for value in values for part in (value if isinstance(value, list) else [value])]
     for term in terms:
         total = graph.op("Add", total, term)
     return total
 
 
 @converts("keras.GetItem")
-def get_item(graph: Graph, layer: Any, values: Value, key: Any) -> str:
+def get_item(graph: Graph, layer: None, values: Value, key: object) -> str:
     """``x[..., start:stop]``."""
     key = key if isinstance(key, list) else [key]
     if key[:-1] != [Ellipsis] or not isinstance(key[-1], slice) or key[-1].step not in (None, 1):

@@ -12,6 +12,7 @@ from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.loops import Typed, apart, both_ways, joined, over_time, stacked, turned, zeros
 from dense_lstm_zoo.exports.onnx.recurrent import lstm_node, time_major
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import SkipBiLSTM
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED
 
 _ORDER = (2, 0, 1, 3, 4)  # blocks i, f, c, o and a fifth one, with c first: the sigmoids of the others are one
@@ -121,7 +122,7 @@ def _plain(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], name: s
 
 
 @converts("SkipBiLSTM")
-def skip_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
+def skip_bilstm(graph: Graph, layer: SkipBiLSTM, inputs: Value, lengths: Value) -> str:
     """Layers with and without skips. Both directions are separate stacks, unless they are interleaved."""
     sequences = both_ways(graph, inputs, lengths)
     outputs: list[list[str]] = [[]]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.convolution import convolve, largest
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import CharacterCNN
 
 
 @converts("CharacterCNN")
-def character_cnn(graph: Graph, layer: Any, ids: Value) -> str:
+def character_cnn(graph: Graph, layer: CharacterCNN, ids: Value) -> str:
     """Convolve the characters of every distinct word, up to the length of the longest, and keep the largest values."""
     flat = graph.op("Concat", graph.ints(-1), graph.dim(ids, 2), axis=0)
     words = graph.op("Reshape", graph.cast(ids, "int64"), flat)  # ONNX Runtime has no Unique of int32
@@ -34,14 +33,14 @@ def _lengths(graph: Graph, words: str) -> str:
     return graph.op("ReduceSum", graph.cast(is_char, "int32"), graph.ints(1), keepdims=0)
 
 
-def _vectors(graph: Graph, layer: Any, words: str) -> str:
+def _vectors(graph: Graph, layer: CharacterCNN, words: str) -> str:
     """Return the characters' vectors, (words, characters, char_dim). Those of padding are zeros."""
     table = numbers(layer.table).copy()
     table[0] = 0
     return graph.rows(table, words, f"{layer.name}_table")
 
 
-def _convolved(graph: Graph, layer: Any, number: int, vectors: str, lengths: str) -> str:
+def _convolved(graph: Graph, layer: CharacterCNN, number: int, vectors: str, lengths: str) -> str:
     """Return the features of one width, (words, filters)."""
     # A layer reduces a word of n characters to n - size + 1 places; the zeros after it make up for that.
     lost = layer.num_layers * (layer.kernel_sizes[number] - 1)

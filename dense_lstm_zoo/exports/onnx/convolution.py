@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import keras
 import numpy as np
 
 from dense_lstm_zoo.exports.onnx.basic import masked, numbers, real_steps
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import ConvolutionPooling, MapConvolutionPooling
 
 _PART = 256  # steps of a map that are computed at once
 
 
-def convolve(graph: Graph, layer: Any, values: str, name: str, pads: list[int]) -> str:
+def convolve(
+    graph: Graph, layer: keras.layers.Conv1D | keras.layers.Conv2D, values: str, name: str, pads: list[int]
+) -> str:
     """Return a Keras convolution of (batch, channels, places...), which ONNX keeps in that order.
 
     Args:
@@ -53,7 +55,7 @@ def _rectified_max(graph: Graph, values: str) -> str:
 
 
 @converts("ConvolutionPooling")
-def convolution_pooling(graph: Graph, layer: Any, words: Value, lengths: Value) -> str:
+def convolution_pooling(graph: Graph, layer: ConvolutionPooling, words: Value, lengths: Value) -> str:
     """Convolve over time, rectify and keep the largest value of each feature."""
     channels = graph.op("Transpose", masked(graph, words, lengths), perm=[0, 2, 1])
     is_empty = graph.op("Equal", lengths, graph.constant(0, "int32"))
@@ -69,16 +71,16 @@ def convolution_pooling(graph: Graph, layer: Any, words: Value, lengths: Value) 
 
 
 @converts("MapConvolutionPooling")
-def map_convolution_pooling(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def map_convolution_pooling(graph: Graph, layer: MapConvolutionPooling, states: Value, lengths: Value) -> str:
     """Convolve over time and features as over an image, rectify, and max-pool in blocks or over the whole map."""
     real = real_steps(graph, lengths, states)
     states = Value(masked(graph, states, lengths), states.shape)
     if layer.pool_size is not None:
-        return _blocks(graph, layer, states, real)
+        return _blocks(graph, layer, layer.pool_size, states, real)
     return _whole(graph, layer, states, graph.op("Transpose", real, perm=[0, 2, 1]))
 
 
-def _whole(graph: Graph, layer: Any, states: Value, real: str) -> str:
+def _whole(graph: Graph, layer: MapConvolutionPooling, states: Value, real: str) -> str:
     """Return the largest values of the whole map, part by part: of a long text, it would take gigabytes at once."""
     before = (layer.kernel_size - 1) // 2
     after = layer.kernel_size - 1 - before
@@ -101,16 +103,15 @@ def _whole(graph: Graph, layer: Any, states: Value, real: str) -> str:
     return graph.op("Loop", parts, "", graph.op("Expand", graph.constant(0), shape), body=body)
 
 
-def _map(graph: Graph, layer: Any, states: str, pads: list[int]) -> str:
+def _map(graph: Graph, layer: MapConvolutionPooling, states: str, pads: list[int]) -> str:
     """Return (batch, filters, time, features)."""
     image = graph.op("Unsqueeze", states, graph.ints(1))
     return convolve(graph, layer.convolution, image, layer.name, pads)
 
 
-def _blocks(graph: Graph, layer: Any, states: Value, real: str) -> str:
+def _blocks(graph: Graph, layer: MapConvolutionPooling, size: int, states: Value, real: str) -> str:
     """Return the largest values of all blocks, computed only where the batch has steps."""
-    size = layer.pool_size
-    in_time, in_features = layer._blocks((states.shape or (0,))[-1])
+    in_time, in_features = layer._blocks(int((states.shape or (0,))[-1] or 0))
     real = graph.op("Unsqueeze", graph.slice(real, 1, 0, layer.max_length), graph.ints(1))
     values = _map(graph, layer, graph.slice(states, 1, 0, layer.max_length), [0, 0, layer.kernel_size - 1, 0])
     values = graph.op("Where", real, values, graph.constant(0))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph
 from dense_lstm_zoo.exports.onnx.loops import Typed, over_time
 from dense_lstm_zoo.exports.onnx.recurrent import time_major
+from dense_lstm_zoo.layers import CRF
 
 
 def likeliest(graph: Graph, logits: str) -> tuple[str, str]:
@@ -16,7 +15,7 @@ def likeliest(graph: Graph, logits: str) -> tuple[str, str]:
     return tags, graph.op("ReduceMax", graph.op("Softmax", logits, axis=2), graph.ints(2), keepdims=0)
 
 
-def decoded(graph: Graph, crf: Any, logits: str, lengths: str) -> tuple[str, str]:
+def decoded(graph: Graph, crf: CRF, logits: str, lengths: str) -> tuple[str, str]:
     """Return the likeliest tags as a sequence (Viterbi), int32 (batch, time), and the marginal probability of each."""
     # One step of padding is added: for a single token, a loop over pairs would have no steps.
     scores = time_major(graph, graph.op("Pad", logits, graph.ints(0, 0, 0, 0, 1, 0)))
@@ -33,7 +32,7 @@ def decoded(graph: Graph, crf: Any, logits: str, lengths: str) -> tuple[str, str
 class _Field:
     """A CRF over potentials (time + 1, batch, K)."""
 
-    def __init__(self, graph: Graph, crf: Any, scores: str, lengths: str) -> None:
+    def __init__(self, graph: Graph, crf: CRF, scores: str, lengths: str) -> None:
         self.graph, self.count = graph, crf.num_tags
         self.transitions, self.end = graph.constant(numbers(crf.transitions)), graph.constant(numbers(crf.end))
         self.first = graph.op("Add", self._at_first(scores), graph.constant(numbers(crf.start)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
@@ -24,6 +25,7 @@ _DTYPES = {
     "bool": TensorProto.BOOL,
 }
 _LARGEST_HALF = float(np.finfo(np.float16).max)
+Attribute: TypeAlias = "int | float | str | Sequence[int] | Graph"  # of a node
 
 
 class Value(str):
@@ -100,7 +102,7 @@ class Graph:
         self._counts[name] += 1
         return name if self._counts[name] == 1 else f"{name}_{self._counts[name]}"
 
-    def op(self, kind: str, *inputs: str, outputs: int = 1, name: str | None = None, **attributes: Any) -> Any:
+    def op(self, kind: str, *inputs: str, outputs: int = 1, name: str | None = None, **attributes: Attribute) -> Any:
         """Add a node, and return the name of its output, or the list of names if it has several.
 
         Args:
@@ -111,11 +113,13 @@ class Graph:
             **attributes: Its attributes. A ``Graph`` becomes the body of a loop.
         """
         names = [self.fresh(name or kind.lower()) for _ in range(outputs)]
-        plain = {key: value.proto(key) if isinstance(value, Graph) else value for key, value in attributes.items()}
+        plain: dict[str, Any] = {
+            key: value.proto(key) if isinstance(value, Graph) else value for key, value in attributes.items()
+        }
         self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **plain))
         return names[0] if outputs == 1 else names
 
-    def constant(self, value: Any, dtype: str = "float32") -> str:
+    def constant(self, value: npt.ArrayLike, dtype: str = "float32") -> str:
         """Return a small constant. Equal ones are one."""
         return self.stored("constant", np.asarray(value, dtype))
 
@@ -123,7 +127,7 @@ class Graph:
         """Return a vector of int64, as shapes, axes and positions are given."""
         return self.constant(list(values), "int64")
 
-    def weight(self, array: Any, name: str, *, summed: int = 0) -> str:
+    def weight(self, array: np.ndarray, name: str, *, summed: int = 0) -> str:
         """Return a weight in float32, stored as ``weights`` says. Biases are stored in float32 always.
 
         Args:
@@ -144,7 +148,7 @@ class Graph:
         wide = self._root().op("Cast", self.stored(name, rounded), to=TensorProto.FLOAT)
         return self._root().op("Mul", wide, self.stored(f"{name}_scale", scales))
 
-    def rows(self, array: Any, ids: str, name: str) -> str:
+    def rows(self, array: np.ndarray, ids: str, name: str) -> str:
         """Return the rows of a table of float32 at ``ids``. The table is never in memory in more than it is stored."""
         array = np.asarray(array, np.float32)
         if self.weights == "float32" or array.size < _SMALL:

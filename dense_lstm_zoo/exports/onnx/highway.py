@@ -13,10 +13,11 @@ from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.loops import Typed, apart, both_ways, joined, over_time, stacked, zeros
 from dense_lstm_zoo.exports.onnx.recurrent import time_major
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import BiRecurrentHighway, HighwayBiLSTM
 
 
 @converts("HighwayBiLSTM")
-def highway_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
+def highway_bilstm(graph: Graph, layer: HighwayBiLSTM, inputs: Value, lengths: Value) -> str:
     """An LSTM, and layers above it that read the h and the c of the layer below."""
     sequences = both_ways(graph, inputs, lengths)
     h, c = skip_loop(graph, layer.cells[0], sequences, None, f"{layer.name}_1", with_c=True)
@@ -51,7 +52,7 @@ def _highway_loop(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], 
 
 
 @converts("BiRecurrentHighway")
-def bi_recurrent_highway(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
+def bi_recurrent_highway(graph: Graph, layer: BiRecurrentHighway, inputs: Value, lengths: Value) -> str:
     """Highway micro-layers at every step. The first one's product with y has the output gate's as its last block."""
     sequences, cells, units = both_ways(graph, inputs, lengths), layer.cells, layer.units
     biases = [np.concatenate([numbers(cell.bias)[0], numbers(cell.output_bias)]) for cell in cells]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from dense_lstm_zoo.exports.onnx.basic import masked, masked_softmax, numbers, p
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.pooling import counts, summed
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttention
 
 
 def uniform(graph: Graph, lengths: str, real: str) -> str:
@@ -36,7 +36,7 @@ def add(graph: Graph, total: str | None, more: str) -> str:
 
 
 @converts("DynamicSelfAttention")
-def dynamic_self_attention(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def dynamic_self_attention(graph: Graph, layer: DynamicSelfAttention, states: Value, lengths: Value) -> str:
     """z = tanh(sum_t a_t x_t), with a found by iterating, for all heads together."""
     real = real_steps(graph, lengths, states)
     x = project(graph, layer, states, lengths)
@@ -51,7 +51,9 @@ def dynamic_self_attention(graph: Graph, layer: Any, states: Value, lengths: Val
 
 
 @converts("DynamicInteractionPooling")
-def dynamic_interaction_pooling(graph: Graph, layer: Any, states: list[Value], lengths: Value) -> str:
+def dynamic_interaction_pooling(
+    graph: Graph, layer: DynamicInteractionPooling, states: list[Value], lengths: Value
+) -> str:
     """Pool the top layer's states once for each layer below, by Algorithm 1 of Xie et al. 2019."""
     *lower, top = states
     steps = counts(graph, lengths)
@@ -64,7 +66,7 @@ def dynamic_interaction_pooling(graph: Graph, layer: Any, states: list[Value], l
     return _side_by_side(graph, pooled, layer.widths)
 
 
-def _route_positions(graph: Graph, layer: Any, lower: list[Value], x: str, lengths: Value) -> str:
+def _route_positions(graph: Graph, layer: DynamicInteractionPooling, lower: list[Value], x: str, lengths: Value) -> str:
     """Return sum_t v_t x_t, (batch, layers, features), with one weight v per word and layer."""
     real = real_steps(graph, lengths, x)
     x = _by_layer(graph, x, layer.widths)
@@ -81,7 +83,7 @@ def _route_positions(graph: Graph, layer: Any, lower: list[Value], x: str, lengt
     return weighed(graph, masked(graph, v, lengths), x)
 
 
-def _route_vectors(graph: Graph, layer: Any, lower: list[Value], x: str, lengths: Value) -> str:
+def _route_vectors(graph: Graph, layer: DynamicInteractionPooling, lower: list[Value], x: str, lengths: Value) -> str:
     """Return v * sum_t x_t, (batch, layers, features), with one vector v per layer."""
     real = real_steps(graph, lengths, x)
     steps = graph.op("Unsqueeze", counts(graph, lengths), graph.ints(2))
@@ -101,7 +103,7 @@ def _route_vectors(graph: Graph, layer: Any, lower: list[Value], x: str, lengths
     return graph.op("Mul", v, summed(graph, x))
 
 
-def _projections(graph: Graph, layer: Any) -> str:
+def _projections(graph: Graph, layer: DynamicInteractionPooling) -> str:
     """Return the matrices P_j one above the other, (layers, widest lower layer, units)."""
     widest = max(layer.lower_widths)
     matrices = [numbers(each) for each in layer.projections]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dense_lstm_zoo.exports.onnx.basic import masked, masked_softmax, numbers, real_steps
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import MaskedPooling
 
 
 def counts(graph: Graph, lengths: str) -> str:
@@ -20,22 +19,22 @@ def summed(graph: Graph, values: str) -> str:
 
 
 @converts("MaskedPooling")
-def masked_pooling(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def masked_pooling(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     """Mean, largest value, last state, all three, or attention over the real steps."""
     return _MODES[layer.mode](graph, layer, states, lengths)
 
 
-def _mean(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def _mean(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     return graph.op("Div", summed(graph, masked(graph, states, lengths)), counts(graph, lengths))
 
 
-def _max(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def _max(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     largest = graph.op("ReduceMax", masked(graph, states, lengths, -1e30), graph.ints(1), keepdims=0)
     is_empty = graph.op("Unsqueeze", graph.op("Equal", lengths, graph.constant(0, "int32")), graph.ints(1))
     return graph.op("Where", is_empty, graph.constant(0), largest)
 
 
-def _last(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def _last(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     states = Value(masked(graph, states, lengths), states.shape)
     last = graph.op("Max", graph.op("Sub", lengths, graph.constant(1, "int32")), graph.constant(0, "int32"))
     index = graph.cast(graph.op("Unsqueeze", last, graph.ints(1)), "int64")
@@ -47,7 +46,7 @@ def _last(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
     return graph.op("Concat", graph.slice(last_states, 1, 0, half), first, axis=1)
 
 
-def _attention(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def _attention(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     kernel = graph.weight(numbers(layer.kernel), f"{layer.name}_kernel")
     bias = graph.weight(numbers(layer.bias), f"{layer.name}_bias")
     hidden = graph.op("Tanh", graph.op("Add", graph.op("MatMul", states, kernel), bias))
@@ -56,7 +55,7 @@ def _attention(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
     return summed(graph, graph.op("Mul", shares, masked(graph, states, lengths)))
 
 
-def _last_mean_max(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+def _last_mean_max(graph: Graph, layer: MaskedPooling, states: Value, lengths: Value) -> str:
     parts = [pool(graph, layer, states, lengths) for pool in (_last, _mean, _max)]
     return graph.op("Concat", *parts, axis=1)
 

@@ -11,6 +11,7 @@ from dense_lstm_zoo.exports.onnx import eight_bits
 from dense_lstm_zoo.exports.onnx.basic import numbers
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import LSTM, DenseBiLSTM
 
 _ORDER = (0, 3, 1, 2)  # ONNX keeps the gates as i, o, f, c; Keras as i, f, c, o
 
@@ -84,7 +85,7 @@ def side_by_side(graph: Graph, states: str, width: int) -> str:
     return graph.reshape(graph.op("Transpose", states, perm=[0, 2, 1, 3]), 0, 0, width)
 
 
-def _run(graph: Graph, layer: Any, inputs: Sequence[str], lengths: str) -> str:
+def _run(graph: Graph, layer: LSTM, inputs: Sequence[str], lengths: str) -> str:
     """Return the states of a layer that reads sequences side by side. All are time-major."""
     if eight_bits.is_wide(graph, inputs, layer.units):
         return _joined_states(
@@ -94,7 +95,7 @@ def _run(graph: Graph, layer: Any, inputs: Sequence[str], lengths: str) -> str:
     return _joined_states(graph, layer, lstm_node(graph, sequence, lengths, layer._directions, layer.name)[0])
 
 
-def _joined_states(graph: Graph, layer: Any, states: str) -> str:
+def _joined_states(graph: Graph, layer: LSTM, states: str) -> str:
     """Return a layer's states (time, directions, batch, units) side by side, with their bounds."""
     joined = side_by_side(graph, states, layer.output_units)
     graph.bounds[joined] = np.ones(layer.output_units, np.float32)
@@ -102,7 +103,7 @@ def _joined_states(graph: Graph, layer: Any, states: str) -> str:
 
 
 @converts("LSTM", "BiLSTM")
-def lstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
+def lstm(graph: Graph, layer: LSTM, inputs: Value, lengths: Value) -> str:
     """One LSTM over sequences, in one direction or both."""
     if not layer.return_sequences or layer.return_state:
         raise ValueError(
@@ -112,7 +113,7 @@ def lstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
 
 
 @converts("DenseBiLSTM")
-def dense_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> list[str]:
+def dense_bilstm(graph: Graph, layer: DenseBiLSTM, inputs: Value, lengths: Value) -> list[str]:
     """Densely connected layers: each reads the input and the states of all layers below it."""
     lengths = Value(at_least_one(graph, lengths))
     first = time_major(graph, inputs)
@@ -136,7 +137,7 @@ def dense_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> lis
     return [time_major(graph, states) for states in outputs]
 
 
-def _narrow_layers(graph: Graph, layer: Any, first: str, lengths: str) -> list[str]:
+def _narrow_layers(graph: Graph, layer: DenseBiLSTM, first: str, lengths: str) -> list[str]:
     """Return the states of all layers but the top one. What they all read is multiplied once, for all of them.
 
     A layer then reads these products in place of the input, through a kernel that passes them on. Its largest weight

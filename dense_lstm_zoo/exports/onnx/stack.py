@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 
 from dense_lstm_zoo.exports.onnx.basic import numbers
-from dense_lstm_zoo.exports.onnx.graph import Graph, Value
+from dense_lstm_zoo.exports.onnx.graph import Attribute, Graph, Value
 from dense_lstm_zoo.exports.onnx.recurrent import lstm_node, side_by_side, time_major
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import LSTM, Bias, RecurrentStack, TiedEmbedding, WordScores
 
 # (graph, layer, time-major inputs, first states or none) -> states over time, final states
 Cell = Callable[[Graph, Any, str, Sequence[str]], tuple[str, list[str]]]
@@ -18,7 +20,11 @@ Cell = Callable[[Graph, Any, str, Sequence[str]], tuple[str, list[str]]]
 
 @converts("RecurrentStack")
 def recurrent_stack(
-    graph: Graph, layer: Any, inputs: Value, lengths: Value | None = None, initial_state: Sequence[Value] = ()
+    graph: Graph,
+    layer: RecurrentStack,
+    inputs: Value,
+    lengths: Value | None = None,
+    initial_state: Sequence[Value] = (),
 ) -> list[str]:
     """Every layer reads what its wiring says of the input and the layers below. See ``layers.RecurrentStack``."""
     if lengths is not None:
@@ -31,7 +37,7 @@ def recurrent_stack(
 
 
 def run_layers(
-    graph: Graph, layer: Any, inputs: str, initial_state: Sequence[Value] = ()
+    graph: Graph, layer: RecurrentStack, inputs: str, initial_state: Sequence[Value] = ()
 ) -> tuple[list[str], list[str]]:
     """Return the input of a recurrent stack and the states of its layers, time-major, and all final states."""
     per_layer = layer.states_per_layer
@@ -49,25 +55,33 @@ def _joined(graph: Graph, parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else graph.op("Concat", *parts, axis=2)
 
 
-def _lstm(graph: Graph, layer: Any, inputs: str, start: Sequence[str]) -> tuple[str, list[str]]:
+def _lstm(graph: Graph, layer: LSTM, inputs: str, start: Sequence[str]) -> tuple[str, list[str]]:
     states, h, c = lstm_node(
         graph, inputs, "", layer._directions, layer.name, start=(start[0], start[1]) if start else None
     )
     return side_by_side(graph, states, layer.units), [h, c]
 
 
-def _gru(graph: Graph, layer: Any, inputs: str, start: Sequence[str]) -> tuple[str, list[str]]:
+def _gru(graph: Graph, layer: keras.layers.GRU, inputs: str, start: Sequence[str]) -> tuple[str, list[str]]:
     # Keras's reset gate multiplies the product, bias included; both keep the gates as z, r, h.
     return _node(graph, "GRU", layer, inputs, numbers(layer.cell.bias).ravel(), start, linear_before_reset=1)
 
 
-def _simple_rnn(graph: Graph, layer: Any, inputs: str, start: Sequence[str]) -> tuple[str, list[str]]:
+def _simple_rnn(
+    graph: Graph, layer: keras.layers.SimpleRNN, inputs: str, start: Sequence[str]
+) -> tuple[str, list[str]]:
     bias = numbers(layer.cell.bias)
     return _node(graph, "RNN", layer, inputs, np.concatenate([bias, np.zeros_like(bias)]), start)
 
 
 def _node(
-    graph: Graph, kind: str, layer: Any, inputs: str, biases: np.ndarray, start: Sequence[str], **attributes: Any
+    graph: Graph,
+    kind: str,
+    layer: keras.layers.GRU | keras.layers.SimpleRNN,
+    inputs: str,
+    biases: np.ndarray,
+    start: Sequence[str],
+    **attributes: Attribute,
 ) -> tuple[str, list[str]]:
     """Add a node whose weights are Keras's, transposed."""
     states, h = graph.op(
@@ -90,7 +104,7 @@ _CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "simple_rnn": _simple_rnn
 
 
 @converts("TiedEmbedding")
-def tied_embedding(graph: Graph, layer: Any, values: Value, reverse: bool = False) -> str:
+def tied_embedding(graph: Graph, layer: TiedEmbedding, values: Value, reverse: bool = False) -> str:
     """Look up rows or, in reverse, score every word by its row. Both read the same stored table."""
     table = numbers(layer.embeddings)
     if not reverse:
@@ -99,13 +113,13 @@ def tied_embedding(graph: Graph, layer: Any, values: Value, reverse: bool = Fals
 
 
 @converts("WordScores")
-def word_scores(graph: Graph, layer: Any, values: Value) -> str:
+def word_scores(graph: Graph, layer: WordScores, values: Value) -> str:
     """Score every word by its row."""
     kernel = graph.weight(numbers(layer.kernel), f"{layer.name}_kernel", summed=1)
     return graph.op("MatMul", values, graph.op("Transpose", kernel, perm=[1, 0]))
 
 
 @converts("Bias")
-def bias(graph: Graph, layer: Any, values: Value) -> str:
+def bias(graph: Graph, layer: Bias, values: Value) -> str:
     """Add a weight."""
     return graph.op("Add", values, graph.weight(numbers(layer.bias), f"{layer.name}_bias"))

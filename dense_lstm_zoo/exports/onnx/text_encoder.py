@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from dense_lstm_zoo.exports.onnx.loops import turned
 from dense_lstm_zoo.exports.onnx.recurrent import time_major
 from dense_lstm_zoo.exports.onnx.stack import run_layers
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import LayerMixture, TextEncoderStates
 
 
 @converts("TextEncoderStates")
-def text_encoder_states(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> list[str]:
+def text_encoder_states(graph: Graph, layer: TextEncoderStates, inputs: Value, lengths: Value) -> list[str]:
     """Both directions read <eos>, then their words, then padding, which no state before it has read."""
     eos = graph.weight(numbers(layer.eos), f"{layer.name}_eos")
     shape = graph.op("Concat", graph.ints(1), graph.dim(inputs, 0), graph.ints(layer.eos.shape[0]), axis=0)
@@ -32,7 +32,7 @@ def text_encoder_states(graph: Graph, layer: Any, inputs: Value, lengths: Value)
 
 
 @converts("LayerMixture")
-def layer_mixture(graph: Graph, layer: Any, values: Sequence[Value]) -> str:
+def layer_mixture(graph: Graph, layer: LayerMixture, values: Sequence[Value]) -> str:
     """The weighted sum of the layers. The weights are known."""
     powers = np.exp(numbers(layer.layer_weights) - numbers(layer.layer_weights).max())
     shares = numbers(layer.gamma) * powers / powers.sum()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dense_lstm_zoo.exports.onnx.basic import masked, numbers, real_steps
 from dense_lstm_zoo.exports.onnx.graph import Graph, Value
 from dense_lstm_zoo.exports.onnx.walk import converts
+from dense_lstm_zoo.layers import AffixEmbedding, GatedContextWindow
 
 
 @converts("GatedContextWindow")
-def gated_context_window(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
+def gated_context_window(graph: Graph, layer: GatedContextWindow, inputs: Value, lengths: Value) -> str:
     """The vectors around each word side by side, with the boundary's past both ends, each times its gate."""
     window: str = inputs
     if layer.size > 1:
-        boundary = graph.weight(numbers(layer.boundary), f"{layer.name}_boundary")
-        features, half = layer.boundary.shape[0], layer.size // 2
+        vector = numbers(layer.boundary)
+        boundary = graph.weight(vector, f"{layer.name}_boundary")
+        features, half = len(vector), layer.size // 2
         shape = graph.op("Concat", graph.dim(inputs, 0), graph.ints(half, features), axis=0)
         ends = graph.op("Expand", boundary, shape)
         inside = graph.op("Where", real_steps(graph, lengths, inputs), inputs, boundary)
@@ -36,6 +36,6 @@ def gated_context_window(graph: Graph, layer: Any, inputs: Value, lengths: Value
 
 
 @converts("AffixEmbedding")
-def affix_embedding(graph: Graph, layer: Any, ids: Value) -> str:
+def affix_embedding(graph: Graph, layer: AffixEmbedding, ids: Value) -> str:
     """The vectors of a word's first and last characters side by side."""
     return graph.reshape(graph.rows(numbers(layer.table), ids, layer.name), 0, 0, -1)

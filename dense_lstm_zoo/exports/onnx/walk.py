@@ -89,7 +89,7 @@ def _convert(graph: Graph, model: keras.Model, entry: Mapping[str, Any], call: M
     return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
-def _with_values(item: Any, value_of: Callable[[Mapping[str, Any]], Value]) -> Any:
+def _with_values(item: object, value_of: Callable[[Mapping[str, Any]], Value]) -> Any:
     """Return a call's arguments with the tensors in them replaced."""
     if isinstance(item, list | tuple):
         return [_with_values(member, value_of) for member in item]

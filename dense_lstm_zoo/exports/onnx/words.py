@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
+    from dense_lstm_zoo.bundles.bundle import Bundle
+
 
 def embeddings(model: keras.Model) -> list[WordEmbedding]:
     """Return the layers of a model that look up word vectors."""
@@ -47,7 +49,7 @@ def _halved(values: np.ndarray) -> np.ndarray:
     return half if (half == values).all() else values
 
 
-def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
+def write_shared(folder: Path, bundle: Bundle) -> dict[str, Any]:
     """Write the words, which row of an installed word table each has, and the vectors that are not a table's.
 
     Returns:
