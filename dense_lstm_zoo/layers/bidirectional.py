@@ -34,7 +34,7 @@ class BidirectionalEncoder(KernelLayer):
         self.dropout = checks.fraction("dropout", dropout)
         self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, time, 2 units)."""
         return (*inputs_shape[:2], 2 * self.units)
 

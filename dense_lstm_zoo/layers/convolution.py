@@ -101,7 +101,7 @@ class ConvolutionPooling(keras.layers.Layer):
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, filters * number of sizes)."""
         return (inputs_shape[0], self.filters * len(self.kernel_sizes))
 
@@ -226,7 +226,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, filters times the number of blocks)."""
         in_time, in_features = self._blocks(checks.num_features(self, inputs_shape))
         return (inputs_shape[0], in_time * in_features * self.filters)

@@ -194,7 +194,7 @@ class CRF(keras.layers.Layer):
         ends = ops.logsumexp(last[:, :-1] + ops.cast(self.end, "float32"), axis=1)
         return ops.sum(carries[:, :, -1], axis=0) + ends, carries[:, :, :-1]
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, time)."""
         return inputs_shape[:2]
 

@@ -140,7 +140,7 @@ class DenseBiLSTM(KernelLayer):
         """Pass the mask on with the states."""
         return [mask] * len(self.layers) if self.return_all_layers else mask
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape | list[Shape]:
         """Return the shape of the top states, or those of every layer."""
         shapes = [(*inputs_shape[:2], layer.output_units) for layer in self.layers]
         return shapes if self.return_all_layers else shapes[-1]

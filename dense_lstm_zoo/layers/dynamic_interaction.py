@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -117,7 +118,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
                 for j, width in enumerate(self.lower_widths, start=1)
             ]
 
-    def _widths(self, inputs_shape: Any) -> list[int]:
+    def _widths(self, inputs_shape: Iterable[Any]) -> list[int]:
         shapes = list(inputs_shape)
         if len(shapes) < 2 or any(
             not isinstance(shape, list | tuple) or len(shape) != 3 or shape[-1] is None for shape in shapes
@@ -204,7 +205,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         return None
 
     def compute_output_spec(
-        self, inputs: list[Tensor], *args: Any, return_routing: bool = False, **kwargs: Any
+        self, inputs: list[Tensor], *args: object, return_routing: bool = False, **kwargs: object
     ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
         """Return the specs of the outputs."""
         *lower, top = self._widths([x.shape for x in inputs])
@@ -219,7 +220,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), "float32")
         return pooled, {"c": words, "v": v, "b": words}
 
-    def compute_output_shape(self, inputs_shape: list[Shape], **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: list[Shape], **_: object) -> Shape:
         """Return (batch, features)."""
         *lower, top = self._widths(inputs_shape)
         units = top // 2 if self.units is None else self.units

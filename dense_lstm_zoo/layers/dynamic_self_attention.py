@@ -103,14 +103,14 @@ class DynamicSelfAttention(keras.layers.Layer):
         return None
 
     def compute_output_spec(
-        self, inputs: Tensor, *args: Any, return_attention: bool = False, **kwargs: Any
+        self, inputs: Tensor, *args: object, return_attention: bool = False, **kwargs: object
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Return the specs of the outputs."""
         batch, time = inputs.shape[:2]
         pooled = keras.KerasTensor((batch, self.num_heads * self.units), self.compute_dtype)
         return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, num_heads * units)."""
         return (inputs_shape[0], self.num_heads * self.units)
 

@@ -35,7 +35,7 @@ class OrthogonalBlocks(keras.initializers.Initializer):
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
 
-    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: Any) -> Tensor:
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: object) -> Tensor:
         """Return the kernel [n, G n]."""
         if len(shape) != 2 or shape[1] % shape[0]:
             raise ValueError(f"OrthogonalBlocks makes weights of shape (n, gates * n); received shape {tuple(shape)}.")
@@ -67,7 +67,7 @@ class Blocks(keras.initializers.Initializer):
     def __init__(self, initializer: InitializerLike, widths: Sequence[int]) -> None:
         self.initializer, self.widths = keras.initializers.get(initializer), list(widths)
 
-    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: Any) -> Tensor:
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: object) -> Tensor:
         """Return the weight [in, sum of widths]."""
         parts = ((shape[0], width) for width in self.widths)
         return ops.concatenate([self._of(i)(part, dtype=dtype) for i, part in enumerate(parts)], axis=1)

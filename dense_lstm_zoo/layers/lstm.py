@@ -186,7 +186,7 @@ class LSTM(KernelLayer):
         output = mask if self.return_sequences else None
         return [output, None, None] if self.return_state else output
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape | list[Shape]:
         """Return the shape, or with ``return_state`` the three shapes, of the output."""
         state = (inputs_shape[0], self.output_units)
         output = (*inputs_shape[:2], self.output_units) if self.return_sequences else state

@@ -138,7 +138,7 @@ class MaskedPooling(keras.layers.Layer):
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, features), or (batch, 3 features) with ``last_mean_max``."""
         features = inputs_shape[2]
         return (inputs_shape[0], 3 * features if features and self.mode == "last_mean_max" else features)

@@ -266,7 +266,7 @@ class RecurrentStack(KernelLayer):
         states = self.num_layers * self.states_per_layer if self.return_state else 0
         return mask if sequences + states == 1 else [mask] * sequences + [None] * states
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape | list[Shape]:
         """Return the shapes of the sequences and the states."""
         width = self.units
         if self.wiring == "dense" and not self.return_all_layers:

@@ -144,7 +144,7 @@ class TextEncoderStates(KernelLayer):
         """Pass the mask on with every layer's states."""
         return [mask] * self.stacks[0].num_layers
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> list[Shape]:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> list[Shape]:
         """Return the shape of every layer's states."""
         return [(*inputs_shape[:2], self.width)] * self.stacks[0].num_layers
 

@@ -112,11 +112,11 @@ class TiedEmbedding(keras.layers.Embedding):
         is_reverse = len(inputs.shape) == 3 and inputs.shape[2] == self.output_dim and _is_float(inputs)
         return mask if is_reverse else super().compute_mask(inputs, mask)
 
-    def compute_output_shape(self, inputs_shape: Shape, reverse: bool = False, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, reverse: bool = False, **_: object) -> Shape:
         """Return the shape of the vectors, or of the scores."""
         return (*inputs_shape[:-1], self.input_dim) if reverse else (*inputs_shape, self.output_dim)
 
-    def compute_output_spec(self, inputs: Tensor, reverse: bool = False, **_: Any) -> Tensor:
+    def compute_output_spec(self, inputs: Tensor, reverse: bool = False, **_: object) -> Tensor:
         """Return the spec of the vectors, or of the scores."""
         return keras.KerasTensor(self.compute_output_shape(inputs.shape, reverse), self.compute_dtype)
 

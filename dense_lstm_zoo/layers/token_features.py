@@ -102,7 +102,7 @@ class GatedContextWindow(keras.layers.Layer):
         """Pass the mask on."""
         return mask
 
-    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, time, size * features)."""
         return (*inputs_shape[:2], self.size * checks.num_features(self, inputs_shape))
 

@@ -7,8 +7,6 @@ time without a reversed copy.
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs
@@ -115,8 +113,11 @@ def plain_from_zeros(reverse: bool, z: Tensor, lengths: Tensor, r: Tensor) -> Te
     return _plain(z, lengths, r, None, None, reverse, False)[0]
 
 
-def _plain(z: Tensor, lengths: Tensor, r: Tensor, *options: Any) -> list[Tensor]:
-    return portable_lstm(z, lengths, tf.ensure_shape(r, (r.shape[1] // 4, r.shape[1])), *options)
+def _plain(
+    z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor | None, c0: Tensor | None, reverse: bool, final_state: bool
+) -> list[Tensor]:
+    kernel = tf.ensure_shape(r, (r.shape[1] // 4, r.shape[1]))
+    return portable_lstm(z, lengths, kernel, h0, c0, reverse, final_state)
 
 
 def _from_start(z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor, c0: Tensor) -> WithGradient:
@@ -236,4 +237,5 @@ def _predicted(reverse: bool, final_state: bool, z: Tensor, lengths: Tensor, r: 
 def _plain_predicted(
     reverse: bool, final_state: bool, z: Tensor, lengths: Tensor, r: Tensor, *start: Tensor
 ) -> list[Tensor]:
-    return _plain(z, lengths, r, *(start or (None, None)), reverse, final_state)
+    h0, c0 = start or (None, None)
+    return _plain(z, lengths, r, h0, c0, reverse, final_state)

@@ -57,7 +57,7 @@ def explain_missing_gradient(op: str, reason: str) -> None:
         reason: Which kernel runs it, and what else to use.
     """
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: object) -> None:
         raise NotImplementedError(f"TensorFlow has no gradients of gradients and no forward mode for {op}: {reason}.")
 
     with contextlib.suppress(KeyError):  # TensorFlow, or another library, has one after all
@@ -93,7 +93,7 @@ def _differentiable(gradient: Gradient, plain: Callable[..., Any], tensors: tupl
 
     def once(*upstream: Tensor) -> list[Tensor | None]:
         @tf.custom_gradient
-        def gradients(*_: Any) -> tuple[list[Tensor], Callable[..., list[Tensor]]]:
+        def gradients(*_: Tensor) -> tuple[list[Tensor], Callable[..., list[Tensor]]]:
             return [x for x in gradient(*upstream) if x is not None], again
 
         def again(*upstream_again: Tensor) -> list[Tensor]:
