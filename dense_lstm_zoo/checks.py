@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import numbers
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from dense_lstm_zoo_runtime.checks import chunks as chunks
 from dense_lstm_zoo_runtime.checks import integer as integer
@@ -18,8 +18,10 @@ from dense_lstm_zoo_runtime.checks import threads as threads
 from dense_lstm_zoo_runtime.checks import threshold as threshold
 from dense_lstm_zoo_runtime.checks import unknown_name as unknown_name
 
+Item = TypeVar("Item")
 
-def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
+
+def one_of(name: str, value: Item, accepted: Iterable[Item]) -> Item:
     """Return ``value`` if it is one of ``accepted``, else raise ``ValueError``."""
     accepted = list(accepted)
     if value not in accepted:
@@ -56,7 +58,7 @@ def share(name: str, value: object) -> float:
     return float(value)
 
 
-def encoding(value: Any) -> str:
+def encoding(value: str) -> str:
     """Return the codec of a text encoding, else raise ``ValueError``. For utf-8, one that drops a byte order mark.
 
     Example:

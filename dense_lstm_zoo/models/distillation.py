@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from keras import ops
 
+if TYPE_CHECKING:
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-def losses(labels: Any, shares: Any, logits: Any, temperature: float, hard_weight: float) -> Any:
+
+def losses(labels: Tensor, shares: Tensor, logits: Tensor, temperature: float, hard_weight: float) -> Tensor:
     """Return the loss of Hinton et al. 2015, section 2, of each text or token.
 
     With the teacher's probabilities q at the temperature T, the student's logits z, and a text's own label y:

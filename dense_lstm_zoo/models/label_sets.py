@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -28,13 +31,13 @@ class LabelSetCrossentropy(keras.losses.Loss):
     ) -> None:
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss. Weights of texts are those of each of their labels."""
         if sample_weight is not None and len(sample_weight.shape) == 1:
             sample_weight = keras.ops.expand_dims(sample_weight, 1)
         return super().__call__(y_true, y_pred, sample_weight)
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Return the loss of each label (batch, labels), times their number, as Keras takes the mean of all."""
         return (keras.ops.softplus(y_pred) - y_true * y_pred) * y_pred.shape[-1]
 
@@ -51,6 +54,6 @@ class ExactMatch(keras.metrics.MeanMetricWrapper):
         return {"name": self.name, "dtype": self.dtype}
 
 
-def _exact(y_true: Any, y_pred: Any) -> Any:
+def _exact(y_true: Tensor, y_pred: Tensor) -> Tensor:
     right = keras.ops.equal(keras.ops.cast(y_true, "float32") >= 0.5, y_pred >= 0.0)
     return keras.ops.cast(keras.ops.all(right, axis=-1), "float32")
