@@ -9,7 +9,7 @@ import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.loop import train
+
+if TYPE_CHECKING:
+    import numpy as np
+    from sklearn.utils import Tags
+
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -65,7 +71,7 @@ class ZooEstimator(BaseEstimator):
     """An estimator that ``train`` fits. Its parameters are the attributes of their names, those that were given."""
 
     bundle_: Any
-    classes_: Any
+    classes_: np.ndarray
 
     _task: ClassVar[str]
     _settings: ClassVar[Mapping[str, Any]] = {}  # options with another default than that of ``train``
@@ -101,7 +107,7 @@ class ZooEstimator(BaseEstimator):
         self._set(params)
         return self
 
-    def _train(self, corpus: Any) -> Any:
+    def _train(self, corpus: Any) -> Bundle:
         """Return the bundle that ``train`` makes of a corpus."""
         own = {name: value for name, value in self.get_params().items() if name not in self._not_of_train}
         options = {**self._settings, **own}
@@ -118,7 +124,7 @@ class ZooEstimator(BaseEstimator):
         check_is_fitted(self, "bundle_")
         return self.bundle_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.required = True

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 import tensorflow as tf
 
 _BEFORE, _AFTER = "what is wrong: ", " (end)"  # TensorFlow puts its own words around these
 
 
-def check(is_right: Any, message: Any) -> Any:
+def check(is_right: tf.Tensor, message: tf.Tensor | str) -> tf.Operation | None:
     """Return an op that fails with a message unless a condition holds."""
     return tf.debugging.Assert(is_right, [tf.strings.join([_BEFORE, message, _AFTER])])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,11 +12,23 @@ from dense_lstm_zoo.data.frames import check_frame, column_names, is_frame
 from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import tensorflow as tf
+    from scipy.sparse import spmatrix
+
+# What users give. Its parts are checked when they are read.
+Texts: TypeAlias = "Iterable[str] | pd.DataFrame | tf.Tensor | tf.data.Dataset"
+TokenRows: TypeAlias = "Iterable[Sequence[str]] | np.ndarray"  # the tokens, or the tags, of each sentence
+Sentences: TypeAlias = "Texts | TokenRows | tf.RaggedTensor"
+Labels: TypeAlias = "Sequence[Any] | np.ndarray | spmatrix | pd.Series | pd.DataFrame | tf.Tensor | tf.RaggedTensor"
+SampleWeights: TypeAlias = "Sequence[float] | np.ndarray | pd.Series | tf.Tensor"
+
 _CHUNK = 4096
 _LISTS = (*SETS, np.ndarray)
 
 
-def texts_of(x: Any) -> list[str]:
+def texts_of(x: Texts) -> list[str]:
     """Return the texts in a sequence, a column or a table of one column, else raise ``TypeError``."""
     if hasattr(x, "numpy"):  # a tensor
         x = x.numpy()
@@ -27,7 +39,7 @@ def texts_of(x: Any) -> list[str]:
     return [text for chunk in checks.text_chunks(x, _CHUNK) for text in chunk]
 
 
-def targets_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
+def targets_of(y: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, and what each text has of them: their places (texts,), or 0 and 1 (texts, classes).
 
     A matrix of two or more columns, or a table of them, says that texts have several labels. Its classes are the
@@ -47,7 +59,7 @@ def targets_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, places
 
 
-def is_matrix(y: Any) -> bool:
+def is_matrix(y: Labels) -> bool:
     """Return whether labels are a matrix of two or more columns, or a table of them.
 
     Rows may be lists of one length, as scikit-learn has it.
@@ -74,7 +86,7 @@ def is_matrix(y: Any) -> bool:
     return True
 
 
-def indicators(y: Any, label_names: Sequence[str] | None = None) -> tuple[list[Any] | None, np.ndarray]:
+def indicators(y: Labels, label_names: Sequence[str] | None = None) -> tuple[list[Any] | None, np.ndarray]:
     """Return the names of the columns of labels, None without a table, and 0 and 1, int8 (texts, labels).
 
     Args:
@@ -115,7 +127,7 @@ def indicators(y: Any, label_names: Sequence[str] | None = None) -> tuple[list[A
     return columns, is_one.astype(np.int8)
 
 
-def _labels_of(y: Any) -> np.ndarray:
+def _labels_of(y: Labels) -> np.ndarray:
     """Return labels as an array (texts,), else raise ``ValueError``."""
     import pandas as pd
     from sklearn.utils.multiclass import check_classification_targets
@@ -133,14 +145,14 @@ def _labels_of(y: Any) -> np.ndarray:
     return labels
 
 
-def tagged_split(x: Any, y: Any) -> TaggedSplit:
+def tagged_split(x: TokenRows, y: TokenRows) -> TaggedSplit:
     """Return sentences with their tags, else raise ``TypeError`` or ``ValueError``."""
     if y is None:
         raise ValueError("fit requires y to be passed, a list of tags for each sentence, but the target y is None.")
     return TaggedSplit(token_lists("X", x), token_lists("y", y))
 
 
-def token_lists(name: str, rows: Any) -> list[list[str]]:
+def token_lists(name: str, rows: object) -> list[list[str]]:
     """Return the rows as lists, else raise ``TypeError``. Their cells are checked by those who take them."""
     rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
     expected = f"{name} must be a list of lists of strings; received"
@@ -148,7 +160,7 @@ def token_lists(name: str, rows: Any) -> list[list[str]]:
         raise TypeError(f"{expected} {rows!r:.80} ({type(rows).__name__}).")
     lists = []
     for number, row in enumerate(rows):
-        cells: Any = row.tolist() if isinstance(row, np.ndarray) else row
+        cells = row.tolist() if isinstance(row, np.ndarray) else row
         if not isinstance(cells, Sequence) or isinstance(cells, str | bytes):
             raise TypeError(f"{expected} {row!r:.80} ({type(row).__name__}) as item {number}, counted from 0.")
         lists.append(list(cells))

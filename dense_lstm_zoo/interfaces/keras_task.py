@@ -8,10 +8,10 @@ import math
 import os
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeGuard
 
 import keras
 import pandas as pd
@@ -21,17 +21,39 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
+from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
 from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.compiling import uncompiled
+from dense_lstm_zoo.models.ids_only import Scores
+from dense_lstm_zoo.training.class_weights import Weights
 
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
+# As Keras' ``compile`` takes them.
+Optimizer: TypeAlias = "keras.optimizers.Optimizer | str"
+Loss: TypeAlias = "keras.losses.Loss | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str | None"
+Metrics: TypeAlias = "Sequence[keras.metrics.Metric | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str] | str | None"
+Signature: TypeAlias = "tf.TensorSpec | tf.RaggedTensorSpec | dict[str, tf.TensorSpec]"  # of a batch of ids
 AUTO = "auto"
 _PROBABILITIES = "(sparse_?)?(categorical|binary)_?crossentropy"  # losses on probabilities, in lower case
+
+
+class FitData(Protocol):
+    """Raw text in memory, with what belongs to it."""
+
+    def divided(self, share: float) -> tuple[FitData, FitData]:
+        """Return what to train on, and the last texts, this share, to validate on."""
+
+    def training(self, batch_size: int | None, seed: int, epoch: int, shuffle: bool) -> tf.data.Dataset:
+        """Return the batches of ``train``, from an epoch on."""
+
+    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
+        """Return the batches to score or to validate on."""
 
 
 class TextTask(_MixedIn):
@@ -41,11 +63,11 @@ class TextTask(_MixedIn):
     """
 
     train_function: Any  # Keras' own
-    jit_compile: Any
+    jit_compile: bool | str
     _task: ClassVar[str]
 
     def _build(
-        self, origin: Origin, arguments: dict[str, Any], preprocessor: Any, *, compile: bool, name: str | None
+        self, origin: Origin, arguments: dict[str, Any], preprocessor: StringLayer, *, compile: bool, name: str | None
     ) -> None:
         """Become a new model with these arguments, word vectors among them."""
         with uncompiled() as defaults:
@@ -53,7 +75,9 @@ class TextTask(_MixedIn):
         self._enclose(network, name)
         self._settle(origin, preprocessor, serialized(defaults), compile=compile)
 
-    def _settle(self, origin: Origin, preprocessor: Any, defaults: Mapping[str, Any], *, compile: bool) -> None:
+    def _settle(
+        self, origin: Origin, preprocessor: StringLayer | None, defaults: Mapping[str, Any], *, compile: bool
+    ) -> None:
         """Keep what the model was made from, where Keras does not look for weights, and compile it."""
         self.supports_jit = self.distribute_strategy.num_replicas_in_sync == 1  # a step is compiled for one batch
         self._untracked = SimpleNamespace(origin=origin, preprocessor=preprocessor, defaults=dict(defaults))
@@ -66,16 +90,16 @@ class TextTask(_MixedIn):
         return self._untracked.preprocessor
 
     @preprocessor.setter
-    def preprocessor(self, layer: Any) -> None:
+    def preprocessor(self, layer: StringLayer | None) -> None:
         self._untracked.preprocessor = layer
 
     def compile(
         self,
-        optimizer: Any = AUTO,
-        loss: Any = AUTO,
+        optimizer: Optimizer = AUTO,
+        loss: Loss = AUTO,
         *,
-        metrics: Any = AUTO,
-        jit_compile: Any = False,
+        metrics: Metrics = AUTO,
+        jit_compile: bool | str = False,
         **options: Any,
     ) -> None:
         """Compile the model. What is left out is as ``zoo.build`` compiles it.
@@ -92,7 +116,7 @@ class TextTask(_MixedIn):
             ValueError: A loss that takes probabilities.
         """
         defaults = self._untracked.defaults
-        settings = {"optimizer": optimizer, "loss": loss, "metrics": metrics}
+        settings: dict[str, Any] = {"optimizer": optimizer, "loss": loss, "metrics": metrics}
         for name, value in settings.items():
             if isinstance(value, str) and value == AUTO:
                 if name not in defaults:
@@ -133,18 +157,18 @@ class TextTask(_MixedIn):
         """Compile a loaded model as it was compiled when it was saved."""
         self.compile(**keras.saving.deserialize_keras_object(config))
 
-    def _texts_are_in(self, x: Any) -> bool:
+    def _texts_are_in(self, x: object) -> TypeGuard[Texts]:
         if not holds_text(x):
             return False
         if self.preprocessor is None:
             raise TypeError("The model's preprocessor is None, so it takes ids alone; received raw text.")
         return True
 
-    def _is_streamed(self, x: Any) -> bool:
+    def _is_streamed(self, x: object) -> bool:
         """Return whether raw text is read batch by batch as it comes, and not at once."""
         return hasattr(x, "element_spec")
 
-    def _mapped(self, dataset: Any) -> Any:
+    def _mapped(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
         """Return a dataset of raw text as one of ids.
 
         Raises:
@@ -159,7 +183,7 @@ class TextTask(_MixedIn):
             )
         return dataset.map(self.preprocessor)
 
-    def _answers_of(self, signature: Any) -> Callable[[Any], Any]:
+    def _answers_of(self, signature: Signature) -> Callable[[Any], Any]:
         """Return ``predict_step`` as one graph for any batch and length: ``predict`` makes a dataset for each call."""
         if not hasattr(self._untracked, "answers_of"):
             self._untracked.answers_of = graph(lambda ids: self.predict_step((ids,)), [signature])
@@ -168,17 +192,17 @@ class TextTask(_MixedIn):
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: object = None,
+        y: Labels | None = None,
         batch_size: int | None = None,
         epochs: int = 1,
-        verbose: Any = "auto",
-        callbacks: Any = None,
+        verbose: int | str = "auto",
+        callbacks: Sequence[keras.callbacks.Callback] | None = None,
         validation_split: float = 0.0,
-        validation_data: Any = None,
+        validation_data: tuple[Any, ...] | list[Any] | tf.data.Dataset | None = None,
         shuffle: bool = True,
-        class_weight: Any = None,
-        sample_weight: Any = None,
+        class_weight: Weights = None,
+        sample_weight: SampleWeights | None = None,
         initial_epoch: int = 0,
         **options: Any,
     ) -> keras.callbacks.History:
@@ -248,8 +272,14 @@ class TextTask(_MixedIn):
         return self._read(*parts).evaluation(options.pop("validation_batch_size", None))
 
     def evaluate(
-        self, x: Any = None, y: Any = None, batch_size: int | None = None, *, sample_weight: Any = None, **options: Any
-    ) -> Any:
+        self,
+        x: object = None,
+        y: Labels | None = None,
+        batch_size: int | None = None,
+        *,
+        sample_weight: SampleWeights | None = None,
+        **options: Any,
+    ) -> Scores:
         """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments."""
         if self._texts_are_in(x) and not self._is_streamed(x):
             x = self._read(x, y, sample_weight).evaluation(batch_size)
@@ -259,37 +289,43 @@ class TextTask(_MixedIn):
         with clear_errors():
             return super().evaluate(x, **options)
 
-    def train_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
+    def train_on_batch(
+        self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None, **options: Any
+    ) -> Scores:
         """Take one step as ``keras.Model.train_on_batch`` does, on raw text too."""
         self._note_training()
         return super().train_on_batch(*self._batch(x, y, sample_weight), **options)
 
-    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
+    def test_on_batch(
+        self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None, **options: Any
+    ) -> Scores:
         """Score one batch as ``keras.Model.test_on_batch`` does, on raw text too."""
         return super().test_on_batch(*self._batch(x, y, sample_weight), **options)
 
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: object) -> Any:
         """Answer one batch as ``keras.Model.predict_on_batch`` does, on raw text too."""
         return super().predict_on_batch(self._batch(x)[0])
 
-    def __call__(self, inputs: Any, *args: Any, **options: Any) -> Any:
+    def __call__(self, inputs: object, *args: Any, **options: Any) -> Any:
         """Return the logits of ids, or of raw text."""
         if self._texts_are_in(inputs):
             inputs = self.preprocessor(inputs)
         return super().__call__(inputs, *args, **options)
 
-    def _batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    def _batch(
+        self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None
+    ) -> tuple[Any, Any, Any]:
         if not self._texts_are_in(x):
             return x, y, sample_weight
         with clear_errors():
             batch: tuple[Any, Any, Any] = keras.utils.unpack_x_y_sample_weight(self.preprocessor(x, y, sample_weight))
             return batch
 
-    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> FitData:
         """Return raw text in memory as examples, or raise an error that names what is wrong."""
         raise NotImplementedError
 
-    def _weighted(self, x: Any, weights: Any, data: Any) -> tuple[Any, Any]:
+    def _weighted(self, x: object, weights: Weights, data: Any) -> tuple[Any, Any]:
         """Return batches in which classes have weights, or the same batches and weights that Keras applies.
 
         Args:
@@ -307,7 +343,7 @@ class TextTask(_MixedIn):
         return {**dataclasses.asdict(self._untracked.origin), "preprocessor": settings, "name": self.name}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
+    def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Self:
         """Rebuild a saved model, not compiled, once its words, labels and arguments are checked.
 
         Raises:
@@ -324,7 +360,7 @@ class TextTask(_MixedIn):
         return cls._around(network, origin, preprocessor, serialized(defaults), name)
 
     @classmethod
-    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Any:
+    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> StringLayer:
         """Return the preprocessor of a saved model if it fits the network, before that is built."""
         raise NotImplementedError
 
@@ -333,7 +369,7 @@ class TextTask(_MixedIn):
         cls,
         network: keras.Model,
         origin: Origin,
-        preprocessor: Any,
+        preprocessor: StringLayer | None,
         defaults: Mapping[str, Any],
         name: str | None = None,
     ) -> Self:
@@ -344,7 +380,7 @@ class TextTask(_MixedIn):
         return task
 
     @classmethod
-    def _from_bundle(cls, bundle: Any, network: keras.Model, origin: Origin, *, compile: bool) -> Self:
+    def _from_bundle(cls, bundle: Bundle, network: keras.Model, origin: Origin, *, compile: bool) -> Self:
         """Return a task around a network with the words of a bundle, compiled as the bundle's model is."""
         preprocessor = cls._preprocessor_of(bundle.vocabulary, origin)
         task = cls._around(network, origin, preprocessor, cls._defaults_of(bundle, origin))
@@ -359,7 +395,7 @@ class TextTask(_MixedIn):
         return defaults_of(bundle.model)
 
     @classmethod
-    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
+    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> StringLayer:
         """Return the preprocessor of a vocabulary."""
         raise NotImplementedError
 
@@ -430,7 +466,7 @@ def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | 
     return registry.resolve(model, arguments, recipe, complete=False)
 
 
-def check_source(owner: Any, texts: Any, vocabulary: Any) -> None:
+def check_source(owner: object, texts: object, vocabulary: object) -> None:
     """Raise ``ValueError`` unless the words of a task come from one place."""
     if (texts is None) == (vocabulary is None):
         name = type(owner).__name__
@@ -449,7 +485,7 @@ def serialized(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: keras.saving.serialize_keras_object(settings[name]) for name in names}
 
 
-def _check_loss(loss: Any) -> None:
+def _check_loss(loss: object) -> None:
     name = loss if isinstance(loss, str) else type(loss).__name__
     from_logits = getattr(loss, "from_logits", None)
     if re.fullmatch(_PROBABILITIES, name.lower()) and not from_logits:

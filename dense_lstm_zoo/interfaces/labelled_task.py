@@ -9,16 +9,20 @@ from typing import Any, ClassVar, Self
 import keras
 
 from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.bundles.presets import from_preset
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.interfaces.keras_task import TextTask
 from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, trained_further
+from dense_lstm_zoo.interfaces.preprocessors import Preprocessor
+from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo_runtime import claims
 
 
 class LabelledTask(TextTask):
     """A Keras task that chooses among labels."""
 
-    _preprocessor: ClassVar[Any]  # the class of its preprocessor
+    _preprocessor: ClassVar[type[Preprocessor]]  # the class of its preprocessor
     _number: ClassVar[str]  # the argument of its models that is the number of labels
     _of_head: ClassVar[tuple[str, ...]] = ()  # other arguments of its models that the last layer alone follows
 
@@ -67,7 +71,7 @@ class LabelledTask(TextTask):
 
     @classmethod
     def from_bundle(
-        cls, bundle: Any, label_names: Sequence[str] | None = None, *, compile: bool = True, **head: Any
+        cls, bundle: Bundle, label_names: Sequence[str] | None = None, *, compile: bool = True, **head: Any
     ) -> Self:
         """Return a bundle's model as a Keras model, which shares the weights. ``as_keras`` calls it.
 
@@ -100,7 +104,7 @@ class LabelledTask(TextTask):
         return {"label_names": origin.labels}
 
     @classmethod
-    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> Any:
+    def _preprocessor_of(cls, vocabulary: Vocabulary | TaggingVocabulary, origin: Origin) -> Preprocessor:
         return cls._preprocessor.of(vocabulary, **cls._label_settings(origin))
 
     @classmethod
@@ -111,7 +115,7 @@ class LabelledTask(TextTask):
         return keras.Model(network.input, type(logits).from_config(config)(logits.input))
 
     @classmethod
-    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Any:
+    def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Preprocessor:
         with damaged(cls):
             arguments = origin.arguments
             sizes = {"vocab_size": len(settings["words"]) + 2, cls._number: len(origin.labels)}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import keras
 import numpy as np
@@ -14,10 +14,11 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import TextFile
-from dense_lstm_zoo.interfaces.inputs import texts_of
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, texts_of
 from dense_lstm_zoo.interfaces.keras_task import TextTask, check_source, place_of_division, resolve_own
 from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, plain
 from dense_lstm_zoo.interfaces.preprocessors import check_words
@@ -26,6 +27,7 @@ from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vectors import read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.training.class_weights import Weights
 from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.answers import Continuation, Score
 
@@ -58,7 +60,7 @@ class LinePreprocessor(StringLayer):
         self.vocabulary = LanguageVocabulary(tuple(words), direction)
         self.sentence_to_ids = self.vocabulary.sentence_to_ids()
 
-    def call(self, inputs: Any) -> tf.Tensor:
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Turn lines into ids."""
         return self.sentence_to_ids(inputs).to_tensor(self.vocabulary.eos)
 
@@ -72,7 +74,7 @@ class _Lines:
     """Running text, line by line, and what makes windows of it."""
 
     model: LanguageModel
-    lines: Any
+    lines: TextFile | list[str]
 
     def divided(self, share: float) -> tuple[_Lines, _Lines]:
         """Return the lines to train on, and the last ones, this share, to validate on."""
@@ -145,7 +147,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         self,
         model: str = "dense_lstm_lm",
         *,
-        texts: Any = None,
+        texts: Texts | TextFile | None = None,
         vocabulary: LanguageVocabulary | None = None,
         max_words: int | None = None,
         min_count: int = 1,
@@ -193,7 +195,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         return cls.from_bundle(from_preset(source, task=cls._task, **options), compile=compile)
 
     @classmethod
-    def from_bundle(cls, bundle: Any, *, compile: bool = True) -> Self:
+    def from_bundle(cls, bundle: Bundle, *, compile: bool = True) -> Self:
         """Return a bundle's model as a Keras model, which shares the weights. ``as_keras`` calls it.
 
         Args:
@@ -208,7 +210,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         return cls._from_bundle(bundle, bundle.model, origin, compile=compile)
 
     @classmethod
-    def _preprocessor_of(cls, vocabulary: Any, origin: Origin) -> LinePreprocessor:
+    def _preprocessor_of(cls, vocabulary: LanguageVocabulary, origin: Origin) -> LinePreprocessor:
         return LinePreprocessor(vocabulary.words, vocabulary.direction)
 
     @classmethod
@@ -220,7 +222,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
             checks.integer("num_steps", origin.training.get("num_steps"))
             return LinePreprocessor(**settings)
 
-    def _enclose(self, network: Any, name: str | None) -> None:
+    def _enclose(self, network: keras.Model, name: str | None) -> None:
         options = {} if name is None else {"name": name}
         assembly.LanguageModel.__init__(self, network.core, network.sampled_softmax, **options)
 
@@ -232,23 +234,25 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         """The network: ids and states to logits and states. It shares the weights."""
         return self.core
 
-    def _texts_are_in(self, x: Any) -> bool:
+    def _texts_are_in(self, x: object) -> TypeGuard[Texts]:
         return isinstance(x, TextFile) or super()._texts_are_in(x)
 
-    def _is_streamed(self, x: Any) -> bool:
+    def _is_streamed(self, x: object) -> bool:
         return False
 
-    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Lines:
+    def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> _Lines:
         if y is not None or sample_weight is not None:
             raise ValueError("A language model predicts the text itself: it takes neither y nor sample_weight.")
         return _Lines(self, _lines(x))
 
-    def _weighted(self, x: Any, weights: Any, data: Any) -> tuple[Any, Any]:
+    def _weighted(self, x: object, weights: Weights, data: _Lines | None) -> tuple[Any, Any]:
         if weights is not None:
             raise ValueError("class_weight is for classifiers and taggers; a language model takes none.")
         return x, None
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **options: Any) -> np.ndarray:
+    def predict(
+        self, x: object, batch_size: int | None = None, verbose: int | str = "auto", **options: Any
+    ) -> np.ndarray:
         """Return the log probability of each text, read by itself after a line end: float64 (texts,).
 
         ``score`` also counts words and returns perplexities.
@@ -266,7 +270,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
             return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
         return np.array([score.log_probability for score in self.score(x)])
 
-    def score(self, x: Any) -> list[Score]:
+    def score(self, x: Texts | TextFile) -> list[Score]:
         """Return log probability, perplexity and counts of words of each text, as a bundle's ``score`` does."""
         scores: list[Score] = self._answering.score(list(_lines(x)))
         return scores
@@ -277,10 +281,10 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         return continuation
 
 
-def _lines(x: Any) -> Any:
+def _lines(x: Texts | TextFile) -> TextFile | list[str]:
     """Return lines of text that can be read as often as needed."""
     if isinstance(x, TextFile):
         return x
-    if hasattr(x, "element_spec"):
+    if hasattr(x, "as_numpy_iterator"):  # tf.data.Dataset
         x = [line for batch in x.as_numpy_iterator() for line in batch]
     return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in texts_of(x)]

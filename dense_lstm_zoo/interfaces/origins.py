@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo_runtime import claims
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 NEW_TEXTS = "texts"  # what a task was trained on, which is the user's
 _LARGEST_LIST = 1000  # of an argument of a model
@@ -38,7 +41,7 @@ class Origin:
     thresholds: dict[str, float] = field(default_factory=dict)
 
 
-def origin_of(bundle: Any) -> Origin:
+def origin_of(bundle: Bundle) -> Origin:
     """Return the origin of a task that has the network and the labels of a bundle."""
     config = bundle.config
     return Origin(

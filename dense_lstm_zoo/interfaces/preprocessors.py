@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import keras
 import tensorflow as tf
@@ -14,10 +14,14 @@ from dense_lstm_zoo.data.batching import program_length
 from dense_lstm_zoo.data.text import StringLayer, Tokenizer
 from dense_lstm_zoo.data.token_ids import lookup_table
 from dense_lstm_zoo.interfaces.graph_errors import check
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Sentences, Texts
+from dense_lstm_zoo.interfaces.weighing import Ids
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.decisions import SEVERAL
 
+# A batch as Keras takes it: ids, or with labels, or with labels and weights.
+Batch: TypeAlias = "Ids | tuple[Ids, tf.Tensor] | tuple[Ids, tf.Tensor, SampleWeights]"
 _LONGEST = 1 << 24  # tokens of a text, more than memory can hold the states of
 _SHOWN = 20  # labels in an error
 
@@ -35,7 +39,7 @@ class Preprocessor(StringLayer):
         ValueError: A setting that is not one, a word or a label that occurs twice or is not a string.
     """
 
-    vocabulary: Any
+    vocabulary: Vocabulary | TaggingVocabulary
 
     def __init__(self, words: Sequence[str], label_names: Sequence[str], text: dict[str, Any], **settings: Any) -> None:
         super().__init__(**settings)
@@ -46,23 +50,23 @@ class Preprocessor(StringLayer):
         self._label_table = lookup_table(self.label_names)  # counts from 2, with 1 for others
 
     @classmethod
-    def of(cls, vocabulary: Any, label_names: Sequence[str], **settings: Any) -> Self:
+    def of(cls, vocabulary: Vocabulary | TaggingVocabulary, label_names: Sequence[str], **settings: Any) -> Self:
         """Return the preprocessor of a vocabulary and labels, with more of its own arguments."""
         return cls(label_names=label_names, **dataclasses.asdict(vocabulary), **settings)
 
-    def label_ids(self, labels: Any) -> tf.Tensor:
+    def label_ids(self, labels: Labels) -> tf.Tensor:
         """Return labels, names or integers, as int32 of their shape.
 
         Raises:
             TypeError: Labels that are neither.
             tf.errors.InvalidArgumentError: A label that is not among ``label_names``.
         """
-        labels, most = tf.convert_to_tensor(labels), len(self.label_names)
-        is_named = labels.dtype == tf.string
-        if not is_named and not labels.dtype.is_integer and labels.dtype != tf.bool:
-            raise TypeError(f"Labels must be names or integers; received {labels.dtype.name}.")
-        ids = tf.cast(self._label_table.lookup(labels) - 2 if is_named else labels, tf.int32)
-        wrong = tf.boolean_mask(labels, (ids < 0) | (ids >= most))[:1]
+        values, most = tf.convert_to_tensor(labels), len(self.label_names)
+        is_named = values.dtype == tf.string
+        if not is_named and not values.dtype.is_integer and values.dtype != tf.bool:
+            raise TypeError(f"Labels must be names or integers; received {values.dtype.name}.")
+        ids = tf.cast(self._label_table.lookup(values) - 2 if is_named else values, tf.int32)
+        wrong = tf.boolean_mask(values, (ids < 0) | (ids >= most))[:1]
         first = tf.strings.reduce_join(wrong if is_named else tf.strings.as_string(wrong))
         names = ", ".join(self.label_names[:_SHOWN]) + (", ..." if most > _SHOWN else "")
         accepted = names if is_named else f"integers from 0 to {most - 1}, or names: {names}"
@@ -125,7 +129,7 @@ class TextPreprocessor(Preprocessor):
         self.text_to_ids = self.vocabulary.text_to_ids()
         self.labels = labels
 
-    def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def __call__(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> Batch:
         """Skip Keras's call, which takes no labels."""
         padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(tf.convert_to_tensor(x, tf.string)))
         if y is None:
@@ -133,7 +137,7 @@ class TextPreprocessor(Preprocessor):
         labels = self._label_sets(y) if self.labels == SEVERAL else self._one_label_each(y)
         return keras.utils.pack_x_y_sample_weight(padded, labels, sample_weight)
 
-    def _one_label_each(self, y: Any) -> tf.Tensor:
+    def _one_label_each(self, y: Labels) -> tf.Tensor:
         """Return the label of each text, int32 (batch,)."""
         if isinstance(y, tf.RaggedTensor):
             shape = tuple(y.shape)
@@ -147,7 +151,7 @@ class TextPreprocessor(Preprocessor):
             'labels="several" makes a model of several labels per text.'
         )
 
-    def _label_sets(self, y: Any) -> tf.Tensor:
+    def _label_sets(self, y: Labels) -> tf.Tensor:
         """Return 0 and 1, float32 (batch, labels)."""
         width = len(self.label_names)
         if isinstance(y, tf.RaggedTensor):
@@ -218,7 +222,9 @@ class TokenPreprocessor(Preprocessor):
         self.vocabulary = TaggingVocabulary(tuple(words), chars, num_frozen_words, case, whole_words, tokenizer)
         self.tokens_to_ids, self.split = self.vocabulary.tokens_to_ids(), Tokenizer(tokenizer)
 
-    def __call__(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def __call__(
+        self, x: Sentences, y: tf.RaggedTensor | None = None, sample_weight: SampleWeights | None = None
+    ) -> Batch:
         """Skip Keras's call, which takes no ragged strings."""
         tokens = x if isinstance(x, tf.RaggedTensor) else self.split(tf.convert_to_tensor(x, tf.string))
         padded = tf.nest.map_structure(to_few_lengths, self.tokens_to_ids.padded(tokens))

@@ -13,7 +13,10 @@ import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import keras
 
 _PACKAGE = "dense_lstm_zoo"
 # The classes that a file may hold as its model, by the names they are registered under, with their modules.
@@ -67,7 +70,7 @@ def _register() -> None:
 def _stand_in(name: str, module: str, class_name: str) -> type:
     """Return a class in whose place the one with that name registers itself on import."""
 
-    def from_config(config: dict[str, Any], **options: Any) -> Any:
+    def from_config(config: dict[str, Any], **options: Any) -> keras.Model:
         importlib.import_module(f"{_PACKAGE}.keras_classes")  # what the config holds
         real = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), class_name)
         return real.from_config(config, **options)

@@ -7,18 +7,19 @@ since its stacks of states would have no size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-Step = Callable[[Any], Any]
+Logs: TypeAlias = "dict[str, tf.Tensor]"
+Step: TypeAlias = "Callable[[Any], Logs]"
 
 
 def by_shape(step: Step) -> Step:
     """Return a step on a batch as one program for each shape, which is compiled when a batch first has it."""
     programs: dict[tuple[Any, ...], Step] = {}
 
-    def run(batch: Any) -> Any:
+    def run(batch: Any) -> Logs:
         # Keras writes nothing as an empty Optional, where data come from a generator.
         batch = tf.nest.map_structure(lambda x: None if isinstance(x, tf.experimental.Optional) else x, batch)
         shapes = tuple(None if x is None else tuple(x.shape) for x in tf.nest.flatten(batch))
@@ -30,7 +31,7 @@ def by_shape(step: Step) -> Step:
     return run
 
 
-def over_batches(step: Step, number: int) -> Callable[[Iterator[Any]], Any]:
+def over_batches(step: Step, number: int) -> Callable[[Iterator[Any]], Logs]:
     """Return Keras' ``train_function``, which takes a number of steps and returns the logs of the last.
 
     Where fewer batches are left, it takes as many steps.
@@ -39,7 +40,7 @@ def over_batches(step: Step, number: int) -> Callable[[Iterator[Any]], Any]:
         StopIteration: There is no batch.
     """
 
-    def run(batches: Iterator[Any]) -> Any:
+    def run(batches: Iterator[Any]) -> Logs:
         logs = step(next(batches))
         for _, batch in zip(range(number - 1), batches, strict=False):
             logs = step(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,8 +12,21 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.interfaces.estimator import ZooEstimator, with_options_of
-from dense_lstm_zoo.interfaces.inputs import indicators, tagged_split, targets_of, texts_of, token_lists
+from dense_lstm_zoo.interfaces.inputs import (
+    Labels,
+    SampleWeights,
+    Texts,
+    TokenRows,
+    indicators,
+    tagged_split,
+    targets_of,
+    texts_of,
+    token_lists,
+)
 from dense_lstm_zoo.tagging.corpus import TaggingCorpus
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 _PUBLIC = "dense_lstm_zoo.sklearn"  # where pickles look for the classes
 _NAME = "texts"  # of the corpus, which bundles record
@@ -65,7 +78,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         self._set({"model": model, "recipe": recipe, "seed": seed})
         self._set({"run_dir": run_dir, "overwrite": overwrite, **options})
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Texts, y: Labels) -> Self:
         """Train the model.
 
         Args:
@@ -92,7 +105,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         self.bundle_, self.classes_ = self._train(corpus), classes
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Texts) -> np.ndarray:
         """Return the likeliest label of each text, from ``classes_``.
 
         Where texts have several labels, 0 and 1 (texts, classes) are returned: 1 from a label's threshold on.
@@ -109,12 +122,12 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         labels: np.ndarray = places.astype(int) if bundle.is_several else self.classes_[places]
         return labels
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Texts) -> np.ndarray:
         """Return the probabilities (texts, classes) in the order of ``classes_``. Takes and raises as ``predict``."""
         probabilities: np.ndarray = self._trained().probabilities(texts_of(X))
         return probabilities
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Texts, y: Labels, sample_weight: SampleWeights | None = None) -> float:
         """Return the accuracy, or where texts have several labels the share of texts with exactly the right ones.
 
         Args:
@@ -138,7 +151,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
                 raise ValueError(f"y holds the label {label!r:.80}, which is not among classes_: {names}.")
         return float(super().score(texts_of(X), labels, sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
@@ -191,7 +204,7 @@ class SequenceTagger(ZooEstimator):
         self._set({"model": model, "dev": dev, "recipe": recipe, "seed": seed})
         self._set({"run_dir": run_dir, "overwrite": overwrite, **options})
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: TokenRows, y: TokenRows) -> Self:
         """Train the model.
 
         Args:
@@ -213,7 +226,7 @@ class SequenceTagger(ZooEstimator):
         self.classes_ = np.array(self.bundle_.labels)
         return self
 
-    def predict(self, X: Any) -> list[list[str]]:
+    def predict(self, X: TokenRows) -> list[list[str]]:
         """Return the tags of each sentence.
 
         Args:
@@ -225,7 +238,7 @@ class SequenceTagger(ZooEstimator):
         """
         return [sentence.tags for sentence in self._trained().predict(token_lists("X", X))]
 
-    def predict_proba(self, X: Any) -> list[np.ndarray]:
+    def predict_proba(self, X: TokenRows) -> list[np.ndarray]:
         """Return the probabilities of all tags (tokens, classes) of each sentence, in the order of ``classes_``.
 
         With a conditional random field (``crf=True``), ``predict`` returns the likeliest sequence of tags, in which a
@@ -234,7 +247,7 @@ class SequenceTagger(ZooEstimator):
         probabilities: list[np.ndarray] = self._trained().probabilities(token_lists("X", X))
         return probabilities
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: TokenRows, y: TokenRows) -> float:
         """Return the accuracy per token. Takes sentences and tags as ``fit``, and raises the same errors.
 
         A tag that the model does not know counts as wrong. If most are unknown, a warning says so.

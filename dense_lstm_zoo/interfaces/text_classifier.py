@@ -16,6 +16,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.classification.assembly import loss_and_metric
 from dense_lstm_zoo.classification.batches import Examples, TrainingBatches, evaluation_batches, predict_rows
+from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.datasets import model_arguments, vocabulary_of
 from dense_lstm_zoo.classification.fit_inputs import labels_of, weights_of
 from dense_lstm_zoo.classification.network import ClassifierNetwork
@@ -26,13 +27,23 @@ from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictio
 from dense_lstm_zoo.data.frames import is_frame
 from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
-from dense_lstm_zoo.interfaces.inputs import indicators, is_matrix, texts_of
-from dense_lstm_zoo.interfaces.keras_task import AUTO, check_source, place_of_division, resolve_own, serialized
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, indicators, is_matrix, texts_of
+from dense_lstm_zoo.interfaces.keras_task import (
+    AUTO,
+    Loss,
+    Metrics,
+    Optimizer,
+    check_source,
+    place_of_division,
+    resolve_own,
+    serialized,
+)
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
 from dense_lstm_zoo.interfaces.weighing import of_decisions, weighed, weights_by_name
 from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
+from dense_lstm_zoo.training.class_weights import Weights
 from dense_lstm_zoo_runtime.decisions import SEVERAL
 
 _MOST_FREQUENT = 50_000
@@ -44,7 +55,7 @@ class _Texts:
     """Texts as ids, with their labels and weights if they have any."""
 
     rows: Sequence[Any]
-    labels: Any
+    labels: np.ndarray
     weights: Any = None
 
     def divided(self, share: float) -> tuple[_Texts, _Texts]:
@@ -115,7 +126,7 @@ class TextClassifier(LabelledTask, keras.Model):
     """
 
     _task: ClassVar[str] = "classification"
-    _preprocessor: ClassVar[Any] = TextPreprocessor
+    _preprocessor: ClassVar[type[TextPreprocessor]] = TextPreprocessor
     _number: ClassVar[str] = "num_classes"
     _of_head: ClassVar[tuple[str, ...]] = ("labels",)
 
@@ -123,7 +134,7 @@ class TextClassifier(LabelledTask, keras.Model):
         self,
         model: str = "bilstm",
         *,
-        texts: Any = None,
+        texts: Texts | None = None,
         label_names: Iterable[Any] | None = None,
         num_classes: int | None = None,
         labels: str = "one",
@@ -155,14 +166,16 @@ class TextClassifier(LabelledTask, keras.Model):
         self._build(origin, arguments, self._preprocessor_of(vocabulary, origin), compile=compile, name=name)
 
     @classmethod
-    def _defaults_of(cls, bundle: Any, origin: Origin) -> dict[str, Any]:
+    def _defaults_of(cls, bundle: ClassificationBundle, origin: Origin) -> dict[str, Any]:
         defaults = super()._defaults_of(bundle, origin)
         if not defaults or bundle.is_several == (_labels_in(origin) == SEVERAL):
             return defaults
         loss, metric = loss_and_metric(_labels_in(origin))
         return {**defaults, **serialized({"loss": loss, "metrics": [metric]})}
 
-    def compile(self, optimizer: Any = AUTO, loss: Any = AUTO, *, metrics: Any = AUTO, **options: Any) -> None:
+    def compile(
+        self, optimizer: Optimizer = AUTO, loss: Loss = AUTO, *, metrics: Metrics = AUTO, **options: Any
+    ) -> None:
         """Compile the model. What is left out is as ``zoo.build`` compiles it.
 
         Where a text may have several labels, ``"accuracy"`` among the metrics is the share of texts with exactly the
@@ -205,7 +218,9 @@ class TextClassifier(LabelledTask, keras.Model):
         """The encoder: ids to the vector that the softmax reads (batch, width). It shares the weights."""
         return keras.Model(self.input, self.get_layer("logits").input)
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **options: Any) -> np.ndarray:
+    def predict(
+        self, x: object, batch_size: int | None = None, verbose: int | str = "auto", **options: Any
+    ) -> np.ndarray:
         """Return probabilities (texts, classes) of raw texts or ids, in their order.
 
         Args:
@@ -236,12 +251,12 @@ class TextClassifier(LabelledTask, keras.Model):
         probabilities[np.concatenate(plan)] = outputs
         return probabilities
 
-    def predict_step(self, data: Any) -> Any:
+    def predict_step(self, data: object) -> tf.Tensor:
         """Return the probabilities of a batch. ``predict`` calls it."""
         logits = super().predict_step(data) / (self._untracked.origin.temperature or 1.0)
         return keras.ops.sigmoid(logits) if self.is_several else keras.ops.softmax(logits)
 
-    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Texts:
+    def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> _Texts:
         texts = texts_of(x)
         if not texts:
             raise ValueError("x holds no texts; at least one is needed.")
@@ -251,7 +266,7 @@ class TextClassifier(LabelledTask, keras.Model):
         weights = None if sample_weight is None else weights_of(column_of(sample_weight), len(texts))
         return _Texts(self.preprocessor.text_to_ids.encode(texts), labels, weights)
 
-    def _targets(self, y: Any, num_texts: int) -> np.ndarray:
+    def _targets(self, y: Labels, num_texts: int) -> np.ndarray:
         """Return the index of each text's label (texts,), or of several 0 and 1 (texts, classes)."""
         y = y.numpy() if hasattr(y, "numpy") else y
         if self.is_several and (is_frame(y) or len(getattr(y, "shape", ())) == 2) and is_matrix(y):
@@ -270,12 +285,14 @@ class TextClassifier(LabelledTask, keras.Model):
             )
         return targets
 
-    def _batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    def _batch(
+        self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None
+    ) -> tuple[Any, Any, Any]:
         if self.is_several and y is not None and self._texts_are_in(x):
             y = self._targets(y, len(texts_of(x)))
         return super()._batch(x, y, sample_weight)
 
-    def _weighted(self, x: Any, weights: Any, data: _Texts | None) -> tuple[Any, Any]:
+    def _weighted(self, x: object, weights: Weights, data: _Texts | None) -> tuple[Any, Any]:
         names = self.label_names
         by_name = weights_by_name(weights, names, "label", is_counted=data is not None)
         if by_name is None:
@@ -297,7 +314,7 @@ def _labels_in(origin: Origin) -> str:
     return labels
 
 
-def _check_lists(y: Any, number: int) -> None:
+def _check_lists(y: object, number: int) -> None:
     """Raise ``ValueError`` for single labels, or lists that could be the rows of a matrix of 0 and 1."""
     rows = list(y) if isinstance(y, Iterable) and not isinstance(y, str | bytes | Mapping) else []
     if rows and not any(isinstance(row, SETS) for row in rows):

@@ -19,7 +19,7 @@ from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.classification.fit_inputs import weights_of
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches, plan_predictions, predict_by_token
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
-from dense_lstm_zoo.interfaces.inputs import tagged_split, texts_of, token_lists
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Sentences, tagged_split, texts_of, token_lists
 from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
@@ -45,7 +45,7 @@ class _Sentences:
 
     preprocessor: TokenPreprocessor
     split: TaggedSplit
-    weights: Any = None
+    weights: np.ndarray | None = None
 
     def divided(self, share: float) -> tuple[_Sentences, _Sentences]:
         """Return the sentences to train on, and the last ones, this share, to validate on."""
@@ -129,14 +129,14 @@ class TokenClassifier(LabelledTask, CRFTagger):
     """
 
     _task: ClassVar[str] = "tagging"
-    _preprocessor: ClassVar[Any] = TokenPreprocessor
+    _preprocessor: ClassVar[type[TokenPreprocessor]] = TokenPreprocessor
     _number: ClassVar[str] = "num_tags"
 
     def __init__(
         self,
         model: str = "bilstm_tagger",
         *,
-        texts: Any = None,
+        texts: Sentences | None = None,
         label_names: Iterable[Any] | None = None,
         num_classes: int | None = None,
         vocabulary: TaggingVocabulary | None = None,
@@ -183,7 +183,9 @@ class TokenClassifier(LabelledTask, CRFTagger):
         """The encoder: ids to the states that tags are read from (batch, time, width). It shares the weights."""
         return keras.Model(self.core.input, self.core.get_layer("logits").input)
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", **options: Any) -> Any:
+    def predict(
+        self, x: object, batch_size: int | None = None, verbose: int | str = "auto", **options: Any
+    ) -> list[np.ndarray] | np.ndarray:
         """Return the probabilities of the tags: for each sentence an array (tokens, tags), float32.
 
         Args:
@@ -203,12 +205,12 @@ class TokenClassifier(LabelledTask, CRFTagger):
                 shares += predict_by_token(run, encode(self.preprocessor.tokens_to_ids, sentences))
         return shares
 
-    def tag(self, x: Any) -> list[list[str]]:
+    def tag(self, x: Sentences) -> list[list[str]]:
         """Return the likeliest tags of each sentence, by name. Takes and raises as ``predict``."""
         parts = self._batches_of_sentences(x)
         return [list(answer.tags) for part in parts for answer in self._answering.predict(part)]
 
-    def _batches_of_sentences(self, x: Any) -> Iterable[list[list[str]]]:
+    def _batches_of_sentences(self, x: Sentences) -> Iterable[list[list[str]]]:
         if not hasattr(x, "element_spec"):
             yield self._sentences(x, self.preprocessor.split)
             return
@@ -217,13 +219,13 @@ class TokenClassifier(LabelledTask, CRFTagger):
             tokens = part if isinstance(part, tf.RaggedTensor) else self.preprocessor.split(part)
             yield [[token.decode() for token in row] for row in tokens.to_list()]
 
-    def predict_step(self, data: Any) -> Any:
+    def predict_step(self, data: object) -> tf.Tensor:
         """Return the probabilities of a batch of ids. ``predict`` calls it."""
         ids, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return probabilities(self(ids, training=False), self.crf, ids)
 
     @staticmethod
-    def _sentences(x: Any, split: Any) -> list[list[str]]:
+    def _sentences(x: Any, split: Tokenizer | None) -> list[list[str]]:
         """Return sentences as lists of tokens."""
         if isinstance(x, tf.RaggedTensor):
             return [[token.decode() for token in row] for row in x.to_list()]
@@ -237,7 +239,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
         sentences = dict(zip(raw, tokens, strict=True))
         return token_lists("x", [sentences.get(i, row) for i, row in enumerate(x)])
 
-    def _read(self, x: Any, y: Any = None, sample_weight: Any = None) -> _Sentences:
+    def _read(self, x: Sentences, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> _Sentences:
         if y is None:
             raise ValueError("y is missing: a list of tags for each sentence, names or integers from 0.")
         tokens = self._sentences(x, self.preprocessor.split)
@@ -248,7 +250,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
         weights = None if sample_weight is None else weights_of(column_of(sample_weight), len(tokens))
         return _Sentences(self.preprocessor, tagged_split(tokens, tags), weights)
 
-    def _tag_name(self, tag: Any, accepted: frozenset[str]) -> str:
+    def _tag_name(self, tag: object, accepted: frozenset[str]) -> str:
         names = self.label_names
         if isinstance(tag, str):
             if tag not in accepted:
@@ -260,7 +262,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
             raise ValueError(f"Tags must be from 0 to {len(names) - 1}; received {tag}.")
         return names[tag]
 
-    def _weighted(self, x: Any, weights: Any, data: _Sentences | None) -> tuple[Any, Any]:
+    def _weighted(self, x: object, weights: class_weights.Weights, data: _Sentences | None) -> tuple[Any, Any]:
         class_weights.check_loss(weights, {"crf": self.crf is not None}, "class_weight")
         names = self.label_names
         by_name = weights_by_name(weights, names, "tag", is_counted=data is not None)
@@ -271,6 +273,6 @@ class TokenClassifier(LabelledTask, CRFTagger):
         return weighed(x, of_tokens(by_index)), None
 
 
-def _rows(y: Any) -> Any:
+def _rows(y: Labels) -> object:
     """Return tags as lists."""
     return y.to_list() if isinstance(y, tf.RaggedTensor) else list(y) if hasattr(y, "iloc") else y

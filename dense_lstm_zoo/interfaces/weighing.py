@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.training.class_weights import Weights
+
+Ids: TypeAlias = "tf.Tensor | dict[str, tf.Tensor]"  # of words, or of several features by name
 
 
 def weights_by_name(
-    weights: Any, label_names: Sequence[str], kind: str, *, is_counted: bool
+    weights: Weights, label_names: Sequence[str], kind: str, *, is_counted: bool
 ) -> str | dict[str, float] | None:
     """Return ``class_weight`` of ``fit`` by the names of the classes, ``"balanced"`` or None, if it is right.
 
@@ -69,7 +72,7 @@ def of_decisions(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tenso
     return lambda targets: tf.where(targets > 0, tf.constant(values, tf.float32), 1.0)
 
 
-def weighed(batches: Any, weights_of: Callable[[tf.Tensor], tf.Tensor]) -> tf.data.Dataset:
+def weighed(batches: tf.data.Dataset, weights_of: Callable[[tf.Tensor], tf.Tensor]) -> tf.data.Dataset:
     """Return batches (ids, labels) or (ids, labels, weights) with a weight for each item of the labels.
 
     Args:
@@ -85,7 +88,7 @@ def weighed(batches: Any, weights_of: Callable[[tf.Tensor], tf.Tensor]) -> tf.da
             "may hold a weight for each label."
         )
 
-    def weigh(ids: Any, labels: Any, weights: Any = None) -> tuple[Any, Any, Any]:
+    def weigh(ids: Ids, labels: tf.Tensor, weights: tf.Tensor | None = None) -> tuple[Ids, tf.Tensor, tf.Tensor]:
         of_labels = weights_of(labels)
         if weights is None:
             return ids, labels, of_labels
