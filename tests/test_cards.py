@@ -122,7 +122,9 @@ CONFIG = {
     "arguments": {"units": 3},
     "training": {"dataset": "trec", "recipe": "ding2018", "seed": 4, "vectors": "glove.zip", "epochs": 9},
 }
-COMMAND = "dense-lstm-zoo train bilstm --dataset trec --recipe ding2018 --seed 4 --vectors glove.zip --epochs 9 --units 3"
+COMMAND = (
+    "dense-lstm-zoo train bilstm --dataset trec --recipe ding2018 --seed 4 --vectors glove.zip --epochs 9 --units 3"
+)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,9 @@ def test_what_this_version_does_not_know_has_no_command(changes, expected):
 
 def test_a_corpus_of_ones_own_is_a_file_in_the_command():
     config = {**CONFIG, "training": {**CONFIG["training"], "dataset": "my reviews; rm -rf"}}
-    assert command_line.of(config) == f"{COMMAND} --run-dir runs/mine".replace("--dataset trec", "--train-file YOUR_FILE")
+    assert command_line.of(config) == f"{COMMAND} --run-dir runs/mine".replace(
+        "--dataset trec", "--train-file YOUR_FILE"
+    )
 
 
 def test_the_command_of_a_taught_model_names_its_soft_labels():
