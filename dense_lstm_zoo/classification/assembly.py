@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
@@ -13,11 +13,14 @@ from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
+
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 # (embedded words, lengths, keyword arguments of every LSTM layer) -> states of one layer or of all
-Encode = Callable[[Any, Any, dict[str, Any]], Any]
-# (states, lengths, dtype policy) -> (batch, features)
-Pool = Callable[[Any, Any, str | None], Any]
+Encode: TypeAlias = "Callable[[Tensor, Tensor, dict[str, Any]], Tensor | list[Tensor]]"
+# (what Encode returns, lengths, dtype policy) -> (batch, features)
+Pool: TypeAlias = "Callable[[Any, Tensor, str | None], Tensor]"
 
 
 def classifier(
@@ -29,7 +32,7 @@ def classifier(
     num_classes: int,
     labels: str = "one",
     embedding_dim: int = 300,
-    embedding_matrix: Any = None,
+    embedding_matrix: np.ndarray | None = None,
     num_frozen_words: int = 0,
     trainable_embeddings: bool = True,
     embedding_learning_rate: float | None = None,
@@ -117,7 +120,7 @@ def classifier(
     from dense_lstm_zoo.classification.network import ClassifierNetwork
 
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
-    inputs: Any = token_ids
+    inputs: Tensor | dict[str, Tensor] = token_ids
     lengths = layers.SequenceLengths(name="lengths")(token_ids)
     embedding = layers.WordEmbedding(
         vocab_size,
@@ -235,7 +238,7 @@ def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "me
     """
     checks.one_of("pooling", pooling, ("mean", "max", "last", "attention", "last_mean_max"))
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(states: Tensor, lengths: Tensor, dtype: str | None) -> Tensor:
         from dense_lstm_zoo import layers
 
         layer = layers.MaskedPooling(pooling, num_directions=num_directions, dtype=dtype, name="pooling")

@@ -6,7 +6,7 @@ import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,11 @@ from dense_lstm_zoo.comparing.differences import bootstrap
 from dense_lstm_zoo.comparing.outcomes import of_label_sets, of_labels
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.display import notes, one_line
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
 
 NAME = "TF-IDF + logistic regression"
 _STRENGTHS = (1.0, 10.0)  # C, chosen on dev
@@ -36,7 +41,7 @@ class Baseline:
         thresholds: Of several labels per text, the probability from which each is given: (labels,).
     """
 
-    vectorizer: Any
+    vectorizer: TfidfVectorizer
     regression: Any
     num_texts: int
     thresholds: np.ndarray | None = None
@@ -130,7 +135,7 @@ def _fit(corpus: Corpus, seed: int) -> Baseline:
 class _OneForEach:
     """A regression for each label, fitted on features and on 0 and 1 (texts, labels)."""
 
-    def __init__(self, regression: Any, features: Any, targets: np.ndarray) -> None:
+    def __init__(self, regression: LogisticRegression, features: csr_matrix, targets: np.ndarray) -> None:
         from sklearn.base import clone
 
         self.num_texts = len(targets)
@@ -140,7 +145,7 @@ class _OneForEach:
             for column in targets.T
         ]
 
-    def shares(self, features: Any) -> np.ndarray:
+    def shares(self, features: csr_matrix) -> np.ndarray:
         """Return the probability of each label: (texts, labels)."""
         columns = [
             np.full(features.shape[0], each) if isinstance(each, float) else each.predict_proba(features)[:, 1]
@@ -149,7 +154,7 @@ class _OneForEach:
         return np.stack(columns, axis=1)
 
 
-def _of_several(corpus: Corpus, vectorizer: Any, fitted: Sequence[_OneForEach]) -> Baseline:
+def _of_several(corpus: Corpus, vectorizer: TfidfVectorizer, fitted: Sequence[_OneForEach]) -> Baseline:
     """Return the baseline of several labels per text, its thresholds tuned on dev as the model's are."""
     if corpus.dev is None:
         return Baseline(vectorizer, fitted[-1], fitted[-1].num_texts, np.full(len(corpus.label_names), 0.5))
@@ -163,11 +168,11 @@ def _of_several(corpus: Corpus, vectorizer: Any, fitted: Sequence[_OneForEach]) 
     return Baseline(vectorizer, best, best.num_texts, thresholds)
 
 
-def _shares(vectorizer: Any, fitted: _OneForEach, texts: Sequence[str]) -> np.ndarray:
+def _shares(vectorizer: TfidfVectorizer, fitted: _OneForEach, texts: Sequence[str]) -> np.ndarray:
     return np.concatenate([fitted.shares(features) for features in _features(vectorizer, texts)])
 
 
-def _features(vectorizer: Any, texts: Sequence[str]) -> Iterator[Any]:
+def _features(vectorizer: TfidfVectorizer, texts: Sequence[str]) -> Iterator[csr_matrix]:
     """Yield the features of texts, some texts at a time."""
     for chunk in checks.text_chunks(texts, _TEXTS):
         yield vectorizer.transform(_tokens(chunk))

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import (
     MAX_TOKENS,
+    IdsSpec,
     Row,
     ShuffledBatches,
     generated,
@@ -51,20 +52,20 @@ class Examples:
             raise ValueError(f"Training needs texts with one label each; received {sizes}.")
         self.rows = rows
         self.lengths = lengths_of(rows)
-        targets: Any = labels
-        typed = ((targets, np.float32 if np.ndim(targets) == 2 else np.int32), (weights, np.float32))
+        is_matrix = labels is not None and np.ndim(labels) == 2
+        typed = ((labels, np.float32 if is_matrix else np.int32), (weights, np.float32))
         self._columns = [np.asarray(values, dtype) for values, dtype in typed if values is not None]
 
-    def collate(self, indices: np.ndarray) -> Any:
+    def collate(self, indices: np.ndarray) -> Row | tuple[Row | np.ndarray, ...]:
         """Return the batch of these texts."""
         ids = pad([self.rows[i] for i in indices])
         return (ids, *(column[indices] for column in self._columns)) if self._columns else ids
 
     @property
-    def signature(self) -> Any:
+    def signature(self) -> IdsSpec | tuple[IdsSpec | tf.TensorSpec, ...]:
         """The ``tf.data`` signature of a batch."""
         first = self.rows[0]
-        ids: Any
+        ids: IdsSpec
         if isinstance(first, np.ndarray):
             ids = _ids_spec(first)
         else:
@@ -122,7 +123,7 @@ def evaluation_batches(
     rows: Sequence[Row],
     labels: Sequence[int] | np.ndarray,
     batch_size: int | None = None,
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float] | np.ndarray | None = None,
 ) -> tf.data.Dataset:
     """Return batches of (ids, labels), or (ids, labels, weights), sorted by length, for ``validation_data``.
 
@@ -159,6 +160,6 @@ def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row]) -> np.nda
     return outputs
 
 
-def logits_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+def logits_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a classifier as one graph for any batch and length: ``model.predict`` would retrace for new shapes."""
     return graph(lambda ids: model(ids, training=False), [signature])

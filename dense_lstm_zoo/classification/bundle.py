@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -192,7 +192,7 @@ class ClassificationBundle(Bundle):
         self.config["thresholds"] = thresholds
         return thresholds
 
-    def predict_frame(self, frame: pd.DataFrame, *, text: Any, prefix: str | None = None) -> pd.DataFrame:
+    def predict_frame(self, frame: pd.DataFrame, *, text: Hashable, prefix: str | None = None) -> pd.DataFrame:
         """Return a copy of a frame with predictions for its texts. Its index and columns are kept.
 
         The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``. Where texts may have
@@ -336,7 +336,7 @@ class ClassificationBundle(Bundle):
         chunks = [self._logits(chunk) for chunk in self._chunks(texts)]
         return np.concatenate(chunks) if chunks else np.empty((0, len(self.labels)), np.float32)
 
-    def _chunks(self, texts: Any) -> Iterator[list[str]]:
+    def _chunks(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield texts, or those of a table, some at a time."""
         if is_frame(texts):
             name = self.config["training"].get("columns", {}).get("text_column", "text")

@@ -208,7 +208,7 @@ def _heads(
         bias = np.full(num_classes, _NEVER, np.float32)
         for number, (column, regression) in enumerate(zip(columns, regressions, strict=True)):
             used = column_weights[number] > 0 if is_soft_set else slice(None)
-            present: Any = np.unique(column[used])
+            present: Sequence[int] | np.ndarray = np.unique(column[used])
             if len(present) == 1:
                 if labels.ndim == 1:
                     bias[present] = 0.0

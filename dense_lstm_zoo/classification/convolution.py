@@ -12,8 +12,10 @@ from dense_lstm_zoo.models import weight_counts
 if TYPE_CHECKING:
     import keras
 
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-def _count_cnn(*, input_dim: int, filters: int, kernel_sizes: Sequence[int], biases: bool, **_: Any) -> int:
+
+def _count_cnn(*, input_dim: int, filters: int, kernel_sizes: Sequence[int], biases: bool, **_: object) -> int:
     return sum(filters * (size * input_dim + biases) for size in kernel_sizes)
 
 
@@ -27,10 +29,10 @@ def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **opt
         **options: See ``classifier``.
     """
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         return words
 
-    def pool(words: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(words: Tensor, lengths: Tensor, dtype: str | None) -> Tensor:
         from dense_lstm_zoo import layers
 
         return layers.ConvolutionPooling(filters, kernel_sizes, dtype=dtype, name="pooling")(words, lengths=lengths)
@@ -38,7 +40,7 @@ def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **opt
     return classifier(encode, pool, True, **options)
 
 
-def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size: int, biases: bool, **_: Any) -> int:
+def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size: int, biases: bool, **_: object) -> int:
     bilstm = weight_counts.lstm(input_dim, units, directions=2, biases=biases)
     return bilstm + filters * (kernel_size**2 + biases)
 
@@ -72,13 +74,13 @@ def blstm_2dcnn(
         checks.integer("pool_size", pool_size)
     checks.integer("max_length", max_length)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         from dense_lstm_zoo import layers
 
         states = layers.BiLSTM(units, name="encoder", **lstm_options)(words, lengths=lengths)
         return states[..., :units] + states[..., units:]
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(states: Tensor, lengths: Tensor, dtype: str | None) -> Tensor:
         from dense_lstm_zoo import layers
 
         pooling = layers.MapConvolutionPooling(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +81,8 @@ class Corpus(AnyCorpus):
         cls,
         frame: pd.DataFrame,
         *,
-        text: Any,
-        label: Any = None,
+        text: Hashable,
+        label: Hashable | None = None,
         label_separator: str | None = None,
         label_columns: Sequence[Any] | None = None,
         dev: pd.DataFrame | float | None = None,
@@ -275,7 +275,7 @@ class Corpus(AnyCorpus):
                 parts[part] = "".join(f"{json.dumps(row)}\n" for row in self._objects(split))
         return parts
 
-    def _named(self, label: Any) -> str | list[str]:
+    def _named(self, label: int | tuple[int, ...]) -> str | list[str]:
         if isinstance(label, tuple):
             return [self.label_names[index] for index in label]
         return self.label_names[label]

@@ -11,6 +11,7 @@ from dense_lstm_zoo.backend import check_tensorflow
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
     import tensorflow as tf
 
     from dense_lstm_zoo.classification.vocabulary import Vocabulary
@@ -21,12 +22,12 @@ _MOST_FREQUENT = 50_000
 
 def text_dataset(
     texts: Iterable[str],
-    labels: Any = None,
+    labels: Iterable[Any] | None = None,
     *,
     batch_size: int = _BATCH_SIZE,
     shuffle: bool = True,
     seed: int = 1,
-    sample_weight: Any = None,
+    sample_weight: Iterable[float] | None = None,
     vocabulary: Vocabulary | None = None,
     label_names: Iterable[str] | None = None,
     chars: bool = False,
@@ -111,7 +112,7 @@ def text_dataset(
     matrix = None
     if vocabulary is None:
         vocabulary, matrix = vocabulary_of(texts, vector_words=vector_words, **options)
-    dataset: Any = _batches(vocabulary.text_to_ids().encode(texts), labels, weights, batch_size, shuffle, seed)
+    dataset = _batches(vocabulary.text_to_ids().encode(texts), labels, weights, batch_size, shuffle, seed)
     dataset.vocabulary, dataset.label_names = vocabulary, names
     is_several = labels is not None and labels.ndim == 2
     dataset.model_arguments = model_arguments(vocabulary, names, matrix, is_several=is_several)
@@ -138,13 +139,13 @@ def vocabulary_of(
 
 def bucketed(
     ids: Any,
-    labels: Any = None,
+    labels: Iterable[Any] | None = None,
     *,
-    lengths: Any = None,
+    lengths: npt.ArrayLike | None = None,
     batch_size: int = _BATCH_SIZE,
     shuffle: bool = True,
     seed: int = 1,
-    sample_weight: Any = None,
+    sample_weight: Iterable[float] | None = None,
     vocab_size: int | None = None,
     num_classes: int | None = None,
 ) -> tf.data.Dataset:
@@ -192,7 +193,7 @@ def _check(batch_size: int, seed: int) -> None:
     check_tensorflow("text_dataset and bucketed")
 
 
-def _weights(sample_weight: Any, labels: Any, num_texts: int) -> Any:
+def _weights(sample_weight: Iterable[float] | None, labels: np.ndarray | None, num_texts: int) -> np.ndarray | None:
     from dense_lstm_zoo.classification import fit_inputs
 
     if sample_weight is None:
@@ -202,7 +203,9 @@ def _weights(sample_weight: Any, labels: Any, num_texts: int) -> Any:
     return fit_inputs.weights_of(sample_weight, num_texts)
 
 
-def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffle: bool, seed: int) -> tf.data.Dataset:
+def _batches(
+    rows: list[Any], labels: np.ndarray | None, weights: np.ndarray | None, batch_size: int, shuffle: bool, seed: int
+) -> tf.data.Dataset:
     from dense_lstm_zoo.classification.batches import TrainingBatches, batches_in_order, evaluation_batches
 
     if labels is None:
@@ -213,7 +216,7 @@ def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffl
 
 
 def model_arguments(
-    vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any, *, is_several: bool = False
+    vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: np.ndarray | None, *, is_several: bool = False
 ) -> dict[str, Any]:
     """Return the arguments of a model that follow from the data, as ``train`` sets them."""
     arguments: dict[str, Any] = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -15,6 +15,9 @@ from dense_lstm_zoo.data.soft_labels import NO_LABEL
 from dense_lstm_zoo.models import distillation
 from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 class DistillationLoss(keras.losses.Loss):
@@ -40,7 +43,7 @@ class DistillationLoss(keras.losses.Loss):
         super().__init__(name="distillation_loss")
         self.temperature, self.hard_weight = temperature, hard_weight
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Return the loss of each text: (batch,)."""
         if not _is_soft(y_true):
             return keras.losses.sparse_categorical_crossentropy(ops.reshape(y_true, (-1,)), y_pred, from_logits=True)
@@ -50,14 +53,14 @@ class DistillationLoss(keras.losses.Loss):
 class Agreement(keras.metrics.SparseCategoricalAccuracy):
     """The share of texts whose likeliest label is the teacher's, or for integer labels the accuracy."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Count a batch. The arguments are those of ``DistillationLoss``."""
         if _is_soft(y_true):
             y_true = ops.argmax(y_true[:, 1:], axis=-1)
-        return super().update_state(y_true, y_pred, sample_weight)
+        super().update_state(y_true, y_pred, sample_weight)
 
 
-def _is_soft(y_true: Any) -> bool:
+def _is_soft(y_true: Tensor) -> bool:
     return len(y_true.shape) == 2 and y_true.shape[-1] != 1
 
 
@@ -89,7 +92,7 @@ class LabelSetDistillationLoss(LabelSetCrossentropy):
         super().__init__(name="distillation_loss")
         self.temperature, self.hard_weight = temperature, hard_weight
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Return the loss of each label (batch, labels), as ``LabelSetCrossentropy`` does."""
         count = y_pred.shape[-1]
         if y_true.shape[-1] == count:
@@ -107,9 +110,9 @@ class LabelSetDistillationLoss(LabelSetCrossentropy):
 class LabelSetAgreement(ExactMatch):
     """The share of texts with the labels that are the teacher's from a half on, or of targets of 0 and 1 the right."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Count a batch. The arguments are those of ``LabelSetDistillationLoss``."""
-        return super().update_state(y_true[:, : y_pred.shape[-1]], y_pred, sample_weight)
+        super().update_state(y_true[:, : y_pred.shape[-1]], y_pred, sample_weight)
 
 
 def targets(split: Split, temperature: float = 1.0) -> np.ndarray:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import keras
     import tensorflow as tf
 
+    from dense_lstm_zoo.data.batching import IdsSpec
+
 
 def with_pooled(model: keras.Model) -> keras.Model:
     """Return the classifier with two outputs: what its softmax layer reads (batch, width), and the logits."""
@@ -19,12 +21,12 @@ def with_pooled(model: keras.Model) -> keras.Model:
     return keras.Model(model.input, [model.get_layer("logits").input, model.output])
 
 
-def pooled_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+def pooled_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what the softmax layer reads, in float32."""
     return _input_of(model.get_layer("logits"), model, signature)
 
 
-def features_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+def features_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what a convex head is fitted on: ``pooled_of``, not yet standardised."""
     return _input_of(standardization_of(model) or model.get_layer("logits"), model, signature)
 
@@ -34,7 +36,7 @@ def standardization_of(model: keras.Model) -> keras.layers.Layer | None:
     return next((layer for layer in model.layers if layer.name == "standardization"), None)
 
 
-def _input_of(layer: keras.layers.Layer, model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+def _input_of(layer: keras.layers.Layer, model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     import keras
     import tensorflow as tf
 
@@ -42,7 +44,7 @@ def _input_of(layer: keras.layers.Layer, model: keras.Model, signature: Any) -> 
     return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])
 
 
-def states_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
+def states_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to the states that the pooling reads, the top layer's, in float32."""
     import keras
     import tensorflow as tf

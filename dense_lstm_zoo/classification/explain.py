@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from dense_lstm_zoo.data.batching import Ids
 from dense_lstm_zoo.display import notebook
 from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttention
 
@@ -52,7 +52,7 @@ def share_names(model: keras.Model) -> list[str]:
     return []
 
 
-def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
+def explainer(model: keras.Model) -> Callable[..., dict[str, tf.Tensor]]:
     """Return a graph function from the model's inputs to ``logits``, ``saliency`` and ``shares``.
 
     The saliency is that of the likeliest label, or of the one at the place that is a second argument, unless it is -1.
@@ -70,14 +70,14 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     for tensor, origin in zip(model.inputs, origins, strict=True):
         tensor._keras_history = origin  # Keras moved it to the copy of the graph, and could not save the model any more
 
-    def shares(states: list[Any], lengths: Any, batch_and_time: Any) -> Any:
+    def shares(states: list[tf.Tensor], lengths: tf.Tensor, batch_and_time: tf.Tensor) -> tf.Tensor:
         if isinstance(pooling, DynamicInteractionPooling):
             return pooling(states, lengths=lengths, return_routing=True)[1]["c"]
         if isinstance(pooling, DynamicSelfAttention):
             return pooling(states[0], lengths=lengths, return_attention=True)[1]
         return tf.zeros((*tf.unstack(batch_and_time), 0))
 
-    def explain(inputs: Any, place: Any = None) -> dict[str, Any]:
+    def explain(inputs: Ids, place: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         ids = keras.tree.flatten(inputs)
         token_ids = inputs["token_ids"] if isinstance(inputs, dict) else inputs
         vectors = embed(ids, training=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
@@ -18,6 +18,7 @@ from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
+    from dense_lstm_zoo.data.batching import Ids
 
 _ANSWER = "`labels` names the columns of `probabilities`; `label` is the likeliest."
 _ANSWER_BY_THRESHOLD = "`labels` names the columns of `probabilities`; `label` is the one that its threshold decides."
@@ -66,11 +67,11 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     both = with_pooled(model)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # all but explain share its graph
-    def pooled_and_logits(ids: Any) -> Any:
+    def pooled_and_logits(ids: Ids) -> list[tf.Tensor]:
         return both(ids, training=False)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
-    def classify(ids: Any) -> dict[str, Any]:
+    def classify(ids: Ids) -> dict[str, tf.Tensor]:
         logits = tf.cast(pooled_and_logits(ids)[1], tf.float32)
         best = tf.argmax(logits, axis=1)
         scaled = logits if temperature is None else logits / temperature
@@ -94,17 +95,17 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
 
     look_inside = explainer(model)
 
-    def explain(text: Any) -> dict[str, Any]:
+    def explain(text: tf.Tensor) -> dict[str, tf.Tensor]:
         tokens, ids = text_to_ids.read(text)
         explained = look_inside(pad_features(ids))
         real = tf.sequence_mask(tokens.row_lengths(), tf.shape(explained["saliency"])[1])
         by_token = {name: tf.boolean_mask(explained[name], real) for name in ("saliency", "shares")}
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
 
-    def embed(text: Any) -> dict[str, Any]:
+    def embed(text: tf.Tensor) -> dict[str, tf.Tensor]:
         return {"vectors": tf.cast(pooled_and_logits(text_to_ids.padded(text))[0], tf.float32)}
 
-    def ids_of(texts: Sequence[str]) -> dict[str, Any]:
+    def ids_of(texts: Sequence[str]) -> dict[str, tf.Tensor]:
         ids = text_to_ids.padded(tf.constant(texts))
         return ids if isinstance(ids, dict) else {"token_ids": ids}
 
@@ -126,7 +127,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     return write(bundle, target, text_to_ids, endpoints)
 
 
-def _with_a_step(ids: Any) -> Any:
+def _with_a_step(ids: tf.Tensor) -> tf.Tensor:
     """Return ids (batch, time, ...) with one step of padding if they have none: texts without words."""
     missing = tf.cast(tf.equal(tf.shape(ids)[1], 0), tf.int32)
     return tf.pad(ids, [[0, 0], [0, missing], *[[0, 0]] * (ids.shape.rank - 2)])

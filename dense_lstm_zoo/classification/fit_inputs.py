@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.data.labels import sorted_labels
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
 _MOST_IDS = 1 << 31  # batches hold int32
 
 
-def rows_of(ids: Any, lengths: Any = None, vocab_size: int | None = None) -> list[Any]:
+def rows_of(ids: Any, lengths: npt.ArrayLike | None = None, vocab_size: int | None = None) -> list[Any]:
     """Return the ids of each text without padding: int32 arrays (tokens,), or dictionaries of arrays (tokens, ...).
 
     Args:
@@ -78,7 +81,7 @@ def _rows(name: str, values: Any) -> list[np.ndarray]:
     return rows
 
 
-def _real_lengths(rows: Sequence[np.ndarray], lengths: Any) -> np.ndarray:
+def _real_lengths(rows: Sequence[np.ndarray], lengths: npt.ArrayLike | None) -> np.ndarray:
     """Return how many ids of each row are real, and padding is only on the right."""
     row_lengths = np.array([len(row) for row in rows])
     owner, flat = np.repeat(np.arange(len(rows)), row_lengths), np.concatenate(rows)
@@ -97,7 +100,7 @@ def _real_lengths(rows: Sequence[np.ndarray], lengths: Any) -> np.ndarray:
     return real
 
 
-def _check_lengths(lengths: Any, row_lengths: np.ndarray) -> np.ndarray:
+def _check_lengths(lengths: npt.ArrayLike, row_lengths: np.ndarray) -> np.ndarray:
     real_lengths = np.asarray(lengths)
     if real_lengths.shape != row_lengths.shape or real_lengths.dtype.kind not in "iu":
         raise ValueError(
@@ -133,7 +136,9 @@ def _check_feature(name: str, rows: Sequence[np.ndarray], real: np.ndarray) -> N
     _check_range(name, rows, None)
 
 
-def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) -> tuple[np.ndarray, tuple[str, ...]]:
+def labels_of(
+    labels: Iterable[Any], num_texts: int, label_names: Iterable[str] | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the index of each text's label, int32 (texts,), and the names of the labels.
 
     Where texts have lists of labels, 0 and 1 are returned, int8 (texts, labels).
@@ -185,7 +190,7 @@ def _matrix_of(values: list[Any], names: tuple[str, ...] | None) -> tuple[np.nda
     return matrix, names
 
 
-def class_targets(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
+def class_targets(labels: Iterable[Any], num_texts: int, num_classes: int | None) -> np.ndarray:
     """Return what ``class_indices`` does, or for lists of integers 0 and 1, int8 (texts, classes)."""
     if getattr(labels, "shape", None) is None and any(isinstance(label, SETS) for label in labels):
         names = None if num_classes is None else map(str, range(checks.integer("num_classes", num_classes, 2)))
@@ -193,7 +198,7 @@ def class_targets(labels: Any, num_texts: int, num_classes: int | None) -> np.nd
     return class_indices(labels, num_texts, num_classes)
 
 
-def class_indices(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
+def class_indices(labels: Iterable[Any], num_texts: int, num_classes: int | None) -> np.ndarray:
     """Return labels as int32 (texts,). Each must be an integer from 0 to ``num_classes`` - 1.
 
     Raises:
@@ -217,7 +222,7 @@ def class_indices(labels: Any, num_texts: int, num_classes: int | None) -> np.nd
     return indices.astype(np.int32)
 
 
-def weights_of(weights: Any, num_texts: int) -> np.ndarray:
+def weights_of(weights: Iterable[float], num_texts: int) -> np.ndarray:
     """Return how much each text counts in the loss, float32 (texts,).
 
     Raises:
@@ -228,7 +233,7 @@ def weights_of(weights: Any, num_texts: int) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-def _one_per_text(name: str, values: Any, num_texts: int) -> list[Any]:
+def _one_per_text(name: str, values: object, num_texts: int) -> list[Any]:
     shape = getattr(values, "shape", None)
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list with one item per text; received {values!r:.80}.")

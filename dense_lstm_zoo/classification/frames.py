@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeGuard
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Rows:
 def read_frame(
     frame: pd.DataFrame,
     *,
-    text: Any,
+    text: Hashable,
     labels: LabelColumns,
     dev: pd.DataFrame | float | None = None,
     test: pd.DataFrame | float | None = None,
@@ -115,7 +115,7 @@ def read_frame(
     return Rows(label_names, coded, shares, columns, soft_options)
 
 
-def _soft_rows(table: Any, others: Sequence[Any], rows: np.ndarray) -> SoftRows | None:
+def _soft_rows(table: object, others: Sequence[Any], rows: np.ndarray) -> SoftRows | None:
     """Return the soft labels of the training frame, in the rows at these positions, or None without any.
 
     Args:
@@ -143,7 +143,7 @@ def _indices(labels: Sequence[Label], names: Mapping[str, str], label_names: Seq
     return [places[label] for label in labels]
 
 
-def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[Any], tuple[str, ...]]:
+def read_labelled(frame: object, columns: Mapping[str, Any]) -> tuple[list[str], list[Any], tuple[str, ...]]:
     """Return the texts of a frame to score a model on, the indices of their labels, and the labels' names.
 
     Args:
@@ -160,11 +160,11 @@ def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], li
     return texts, _indices(labels, names, label_names), label_names
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[SupportsFloat]:
     return isinstance(value, numbers.Real)
 
 
-def _share(part: str, value: Any) -> float:
+def _share(part: str, value: SupportsFloat) -> float:
     if isinstance(value, bool) or not 0 < float(value) < 1:
         raise ValueError(
             f"{part} must be a frame, or the share of the rows to hold out, between 0 and 1; received {value!r}."
@@ -177,7 +177,7 @@ def _owner(part: str) -> str:
 
 
 def _columns(
-    part: str, table: Any, text: Any, label_columns: LabelColumns, skip_empty: bool
+    part: str, table: object, text: Hashable, label_columns: LabelColumns, skip_empty: bool
 ) -> tuple[list[str], list[Label], np.ndarray]:
     """Return the texts of a table, its labels as strings, and the positions of their rows."""
     owner = _owner(part)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.classification.assembly import Encode
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 def interaction_classifier(
@@ -37,7 +38,7 @@ def interaction_classifier(
     """
     checks.positive("pooling_l2", pooling_l2, zero=True)
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(states: list[Tensor], lengths: Tensor, dtype: str | None) -> Tensor:
         import keras
 
         from dense_lstm_zoo import layers
@@ -95,7 +96,7 @@ def attention_classifier(
     """
     checks.positive("pooling_l2", pooling_l2, zero=True)
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(states: Tensor, lengths: Tensor, dtype: str | None) -> Tensor:
         import keras
 
         from dense_lstm_zoo import layers
@@ -113,7 +114,7 @@ def attention_classifier(
     return classifier(encode, pool, **options)
 
 
-def _count_attention(width: int, *, attention_units: int, num_heads: int, biases: bool, **_: Any) -> int:
+def _count_attention(width: int, *, attention_units: int, num_heads: int, biases: bool, **_: object) -> int:
     return num_heads * attention_units * (width + biases)
 
 
@@ -170,7 +171,7 @@ def stacked_di_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) 
     checks.integer("num_layers", num_layers, minimum=2)
     checks.integer("units", units)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> list[Any]:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> list[Tensor]:
         return stack_states(num_layers, units, words, lengths, lstm_options)
 
     return interaction_classifier(encode, **options)
@@ -191,7 +192,7 @@ def dsa_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) -> kera
     checks.integer("num_layers", num_layers)
     checks.integer("units", units)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         return stack_states(num_layers, units, words, lengths, lstm_options)[-1]
 
     return attention_classifier(encode, **options)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.bundles.folder import BundleFolder
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 _SMALL_DEV = 50  # texts
 _DEV_FRACTION = 0.1  # where an epoch is chosen and the recipe says nothing
@@ -50,9 +51,10 @@ class ClassificationJob(WordVectorJob):
     OTHER_SOURCES = f"; {' and '.join(encoder_source.MODELS)} also goes on from a language model"
     cross_validation: dict[str, Any] | None = None  # of a last layer that was fitted without dev texts
     held_out: tuple[np.ndarray, np.ndarray] | None = None  # logits of it and labels, likewise
+    corpus: Corpus
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
-    def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
+    def __init__(self, corpus: Corpus, options: Options, source: Any = None) -> None:
         options = options_for(corpus, options)
         self._check_teaching(corpus, options)
         self.learns_agreement = corpus.dev is None and corpus.train.is_soft and not corpus.train.labelled.any()
@@ -115,7 +117,7 @@ class ClassificationJob(WordVectorJob):
         return list(self.corpus.label_names)
 
     @staticmethod
-    def token_rows(part: Any) -> Iterator[list[str]]:
+    def token_rows(part: Split) -> Iterator[list[str]]:
         """Yield the tokens of each text, in lower case."""
         return token_stream(part.texts)
 
@@ -179,7 +181,7 @@ class ClassificationJob(WordVectorJob):
         return {name: value for name, value in options.items() if value is not None}
 
     @classmethod
-    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+    def fingerprint(cls, corpus: AnyCorpus, matrix: np.ndarray | None = None) -> str:
         """Return a checksum of a corpus, its soft labels and word vectors."""
         digest = super().fingerprint(corpus, matrix)
         if not corpus.train.is_soft:
@@ -192,7 +194,7 @@ class ClassificationJob(WordVectorJob):
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         labels, class_weight = train.targets(len(self.labels)), self.class_weight
-        weights: Any = None
+        weights: np.ndarray | None = None
         if train.is_soft:
             temperature = options.temperature or 1.0
             distillation.compile_student(model, temperature, options.hard_weight or 0.0, is_several=train.is_several)

@@ -12,6 +12,8 @@ from dense_lstm_zoo.models import weight_counts
 if TYPE_CHECKING:
     import keras
 
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
+
 POOLINGS = ("last_mean_max", "last", "mean", "max", "attention")
 
 
@@ -25,7 +27,7 @@ def _count(
     directions: int,
     pooling: str,
     biases: bool,
-    **_: Any,
+    **_: object,
 ) -> int:
     stack = weight_counts.recurrent_stack(input_dim, num_layers, units, wiring=wiring, cell=cell, biases=biases)
     num_read = num_layers if wiring == "dense" else 1
@@ -66,7 +68,7 @@ def lm_classifier(
     checks.one_of("pooling", pooling, POOLINGS)
     checks.fraction("layer_dropout", layer_dropout)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> list[Tensor]:
         from dense_lstm_zoo import layers
 
         encoder = layers.TextEncoderStates(
@@ -83,7 +85,7 @@ def lm_classifier(
         states = encoder(words, lengths=lengths)
         return states if wiring == "dense" else states[-1:]
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+    def pool(states: list[Tensor], lengths: Tensor, dtype: str | None) -> Tensor:
         import keras
 
         from dense_lstm_zoo import layers

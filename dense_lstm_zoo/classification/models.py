@@ -12,17 +12,19 @@ from dense_lstm_zoo.models import weight_counts
 if TYPE_CHECKING:
     import keras
 
+    from dense_lstm_zoo.layers.recurrence.tensors import Tensor
+
 
 def pooling_count(width: int, pooling: str, biases: bool) -> int:
     """Return the number of weights of a pooling."""
     return width * (width + 1 + biases) if pooling == "attention" else 0
 
 
-def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
+def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: object) -> int:
     return weight_counts.lstm(input_dim, units, biases=biases) + pooling_count(units, pooling, biases)
 
 
-def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1, **_: Any) -> int:
+def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1, **_: object) -> int:
     """Return the number of weights that ``stack_states`` creates without ``residual``."""
     widths = [input_dim, *[2 * units] * (num_layers - 1)]
     return sum(weight_counts.lstm(width, units, directions=2, biases=biases) for width in widths)
@@ -45,7 +47,7 @@ def count_dense(
     top_units: int,
     couple_directions: bool,
     biases: bool,
-    **_: Any,
+    **_: object,
 ) -> int:
     """Return the number of weights of a densely connected Bi-LSTM."""
     return weight_counts.dense_bilstm(
@@ -72,7 +74,7 @@ def lstm(*, units: int = 300, **options: Any) -> keras.Model:
     """
     checks.integer("units", units)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         from dense_lstm_zoo import layers
 
         return layers.LSTM(units, name="encoder", **lstm_options)(words, lengths=lengths)
@@ -119,7 +121,7 @@ def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) ->
 
 
 def _stack(num_layers: int, units: int, *, residual: bool, **options: Any) -> keras.Model:
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         return stack_states(num_layers, units, words, lengths, lstm_options, residual=residual)[-1]
 
     checks.integer("num_layers", num_layers)
@@ -128,8 +130,8 @@ def _stack(num_layers: int, units: int, *, residual: bool, **options: Any) -> ke
 
 
 def stack_states(
-    num_layers: int, units: int, words: Any, lengths: Any, lstm_options: dict[str, Any], *, residual: bool = False
-) -> list[Any]:
+    num_layers: int, units: int, words: Tensor, lengths: Tensor, lstm_options: dict[str, Any], *, residual: bool = False
+) -> list[Tensor]:
     """Return the states of every layer of a stack of Bi-LSTMs, or with ``residual`` of their sums."""
     import keras
 
@@ -179,7 +181,7 @@ def dense_encoder(num_dense_layers: int, dense_units: int, top_units: int, **cho
     """Return an encoder made of a ``DenseBiLSTM``."""
     checks.integer("top_units", top_units)
 
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
+    def encode(words: Tensor, lengths: Tensor, lstm_options: dict[str, Any]) -> Tensor:
         from dense_lstm_zoo import layers
 
         encoder = layers.DenseBiLSTM(

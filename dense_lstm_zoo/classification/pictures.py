@@ -11,6 +11,8 @@ from dense_lstm_zoo.classification.analysis import confusion_cells
 from dense_lstm_zoo.display.plots import first_tokens, picture, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dense_lstm_zoo.classification.explain import Explanation
 
 _MOST_LABELS = 30  # more would make a confusion matrix unreadable
@@ -59,7 +61,7 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
         _reliability(right, evaluation, "probability of the predicted label", "accuracy")
 
 
-def _reliability(axes: Any, evaluation: dict[str, Any], xlabel: str, ylabel: str) -> None:
+def _reliability(axes: Axes, evaluation: dict[str, Any], xlabel: str, ylabel: str) -> None:
     bins = evaluation["calibration"]
     axes.plot([0, 1], [0, 1], color="gray", linestyle=":", label="calibrated")
     axes.bar([row["from"] + 0.05 for row in bins], [row["accuracy"] for row in bins], width=0.09, label=ylabel)

@@ -6,7 +6,7 @@ import operator
 from array import array
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import soft_labels
@@ -60,7 +60,7 @@ class Split:
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):
-            labels: Any = _label_sets(self.labels) if _holds_sets(self.labels) else array("i", self.labels)
+            labels: Sequence[Any] = _label_sets(self.labels) if _holds_sets(self.labels) else array("i", self.labels)
             object.__setattr__(self, "labels", labels)
             object.__setattr__(self, "lines", array("q", self.lines))
             return
@@ -131,7 +131,9 @@ class Split:
             soft["teachers"] = self.teachers
         if isinstance(self.texts, StoredTexts):
             rows = _of_array(self.lines, indices) if self.lines else ()
-            labels: Any = [self.labels[i] for i in indices] if self.is_several else _of_array(self.labels, indices)
+            labels: Sequence[Any] = (
+                [self.labels[i] for i in indices] if self.is_several else _of_array(self.labels, indices)
+            )
             return Split(self.texts.select(indices), labels, rows, self.unit, **soft)
         lines = [self.lines[i] for i in indices] if self.lines else ()
         return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices], lines, self.unit, **soft)
@@ -155,7 +157,7 @@ def _of_array(values: Sequence[int], indices: Sequence[int] | np.ndarray) -> arr
     return array(values.typecode, np.asarray(values)[indices].tobytes())
 
 
-def _index(label: Any) -> int:
+def _index(label: SupportsIndex) -> int:
     try:
         return operator.index(label)
     except TypeError:

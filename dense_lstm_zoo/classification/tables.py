@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,8 +176,8 @@ def read_table(
 def read_frames(
     frames: Mapping[str, pd.DataFrame],
     *,
-    text_column: Any = "text",
-    label_column: Any = "label",
+    text_column: Hashable = "text",
+    label_column: Hashable = "label",
     label_separator: str | None = None,
     label_columns: Sequence[Any] | None = None,
     skip_empty: bool = False,
@@ -210,7 +210,7 @@ def read_frames(
     )
 
 
-def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Any) -> bool:
+def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Hashable) -> bool:
     """Return whether a dev or test frame has only missing labels. A line on standard error says so."""
     if part == "train" or not len(frame) or not column(f"the {part} frame", frame, label_column).isna().all():
         return False
@@ -227,8 +227,9 @@ def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...], ar
     place_of: list[Any] = [
         indices_of(label, names, label_names) if label != "" else None for label in table.labels.spellings
     ]
-    places: Any = map(place_of.__getitem__, table.labels.codes)
-    places = list(places) if are_several or table.soft is not None else array("i", places)
+    places_of_texts = map(place_of.__getitem__, table.labels.codes)
+    are_lists = are_several or table.soft is not None
+    places: Sequence[Any] = list(places_of_texts) if are_lists else array("i", places_of_texts)
     soft: dict[str, Any] = {}
     if table.soft is not None:
 

@@ -10,10 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.batching import Ids, IdsSpec
 from dense_lstm_zoo.data.graphs import graph_if_used
 from dense_lstm_zoo.data.stored_ids import StoredIds
 from dense_lstm_zoo.data.stored_texts import StoredTexts
-from dense_lstm_zoo.data.text import Tokenizer, WordLayer, fold, to_bytes
+from dense_lstm_zoo.data.text import Strings, Tokenizer, WordLayer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 
@@ -63,11 +64,11 @@ class TextToIds(WordLayer):
         self.char_table = lookup_table(list(chars)) if chars else None
         self._untracked.ids = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
-    def call(self, inputs: Any) -> tf.RaggedTensor:
+    def call(self, inputs: tf.Tensor) -> tf.RaggedTensor:
         """Turn texts into ids of words."""
         return self._ids(self._look_up(inputs)[1])
 
-    def read(self, inputs: Any) -> tuple[tf.RaggedTensor, dict[str, tf.RaggedTensor]]:
+    def read(self, inputs: Strings) -> tuple[tf.RaggedTensor, dict[str, tf.RaggedTensor]]:
         """Return the tokens that a model reads, case kept, and their ids.
 
         A text without any known word becomes one token, ``""``. The ids are ``token_ids`` (batch, (tokens)) and, with
@@ -86,7 +87,7 @@ class TextToIds(WordLayer):
     def _ids(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
 
-    def _look_up(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+    def _look_up(self, inputs: Strings) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Return tokens and their ids, -1 for those to leave out."""
         tokens = self.tokenizer(inputs)
         return tokens, tokens.with_flat_values(tf.cast(self.table.lookup(fold(tokens).flat_values), tf.int32))
@@ -102,7 +103,7 @@ class TextToIds(WordLayer):
         return tf.concat([values, tf.RaggedTensor.from_row_lengths(fillers, is_empty, validate=False)], axis=1)
 
     @property
-    def signature(self) -> Any:
+    def signature(self) -> IdsSpec:
         """The models' input: padded word ids (batch, time), or a dictionary of word and character ids."""
         token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
         if self.char_table is None:
@@ -110,7 +111,7 @@ class TextToIds(WordLayer):
         char_ids = tf.TensorSpec((None, None, MAX_CHARS), tf.int32, name="char_ids")
         return {"token_ids": token_ids, "char_ids": char_ids}
 
-    def padded(self, inputs: Any) -> Any:
+    def padded(self, inputs: Strings) -> Ids:
         """Return inputs that match ``signature``, right-padded with 0. Time is at least 1, even for an empty batch."""
         return pad_features(self.read(inputs)[1])
 
@@ -154,7 +155,7 @@ def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:
     return np.split(ids.values.numpy(), ids.row_splits.numpy()[1:-1])
 
 
-def pad_features(features: dict[str, tf.RaggedTensor]) -> Any:
+def pad_features(features: dict[str, tf.RaggedTensor]) -> Ids:
     """Return padded ids as models take them. A single feature comes without a dictionary."""
     padded = {name: pad_ids(ids) for name, ids in features.items()}
     return padded if len(padded) > 1 else padded["token_ids"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import keras
 import numpy as np
@@ -13,12 +13,17 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.stored_ids import StoredIds
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 MAX_TOKENS = 1 << 16  # of a padded batch, so that a few very long texts do not exhaust memory
 # Of a batch of predictions. Larger ones leave the processor's caches, and hold more padding; with fewer rows than the
 # least, a program would be compiled for each shape.
 _MOST_ROWS, _LEAST_ROWS, _TOKENS = 96, 40, 1 << 13
 Outputs = TypeVar("Outputs")
 Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or several features (tokens, ...) by name
+Ids: TypeAlias = tf.Tensor | dict[str, tf.Tensor]  # of a padded batch: (batch, time), or several features by name
+IdsSpec: TypeAlias = tf.TensorSpec | dict[str, tf.TensorSpec]  # the signature of such a batch
 
 
 def padded_length(length: int) -> int:
@@ -69,7 +74,7 @@ def lengths_of(rows: Sequence[Row]) -> np.ndarray:
 
 
 def pad(
-    rows: Sequence[Row], value: Any = 0, length: Callable[[int], int] = padded_length, dtype: type = np.int32
+    rows: Sequence[Row], value: npt.ArrayLike = 0, length: Callable[[int], int] = padded_length, dtype: type = np.int32
 ) -> Any:
     """Return the rows right-padded with ``value`` to ``length`` of the longest: ``dtype`` (batch, time, ...).
 

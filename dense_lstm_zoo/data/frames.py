@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
@@ -35,7 +35,7 @@ def is_frame(table: object) -> bool:
     return has_columns and (is_pandas or is_arrow)
 
 
-def parts_of(dataset: Any) -> dict[str, Any] | None:
+def parts_of(dataset: object) -> dict[str, Any] | None:
     """Return the tables of a dataset by part: ``train``, ``dev`` and ``test``. None for anything but tables.
 
     A table alone is the training part. In a mapping of tables, such as a ``DatasetDict``, ``validation`` and ``valid``
@@ -72,14 +72,14 @@ def parts_of(dataset: Any) -> dict[str, Any] | None:
     return parts
 
 
-def column_names(table: Any) -> list[str]:
+def column_names(table: object) -> list[str]:
     """Return the names of a table's columns, as strings. Empty for a stream that does not know them."""
     owners = ((table, "column_names"), (table, "columns"), (getattr(table, "schema", None), "names"))
     lists: list[Any] = [getattr(owner, name, None) for owner, name in owners]
     return [str(name) for name in next((names for names in lists if names is not None), ())]
 
 
-def check_frame(argument: str, table: Any) -> pd.DataFrame:
+def check_frame(argument: str, table: object) -> pd.DataFrame:
     """Return a table as pandas' DataFrame. Integers that stand for named classes become the names.
 
     Raises:
@@ -125,7 +125,7 @@ def _converted(argument: str, table: Any) -> pd.DataFrame:
         return pd.DataFrame({name: table[name].to_list() for name in column_names(table)}, dtype=object)
 
 
-def _class_names(table: Any) -> dict[str, list[str]]:
+def _class_names(table: object) -> dict[str, list[str]]:
     """Return the names of classes by column: of the ``ClassLabel`` features of Hugging Face, also in an Arrow table."""
     features = getattr(table, "features", None)
     if isinstance(features, Mapping):
@@ -145,7 +145,7 @@ def class_names_in(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str
         return {}
 
 
-def named_class(location: str, column: str, value: Any, names: Sequence[str] | None) -> Any:
+def named_class(location: str, column: str, value: Any, names: Sequence[str] | None) -> object:
     """Return the name of a class. -1 and missing values, which mean that there is no label, become None.
 
     A list of classes becomes a list of names.
@@ -170,7 +170,7 @@ def named_class(location: str, column: str, value: Any, names: Sequence[str] | N
     return names[int(value)]
 
 
-def column(owner: str, frame: pd.DataFrame, name: Any) -> pd.Series:
+def column(owner: str, frame: pd.DataFrame, name: Hashable) -> pd.Series:
     """Return the one column of that name, else raise ``ValueError`` with near matches."""
     places = [i for i, other in enumerate(frame.columns) if other == name]
     if not places:

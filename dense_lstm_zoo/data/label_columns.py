@@ -5,7 +5,7 @@ Several labels are lists (frames, JSON lines, Parquet), names between separators
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -42,7 +42,7 @@ class LabelColumns:
 
     @classmethod
     def of_options(
-        cls, column: Any, separator: str | None, indicators: Iterable[Any] | None, default: Any = "label"
+        cls, column: Hashable, separator: str | None, indicators: Iterable[Any] | None, default: Hashable = "label"
     ) -> LabelColumns:
         """Return what the options ``label_column``, ``label_separator`` and ``label_columns`` say.
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
+
+Strings: TypeAlias = tf.Tensor | Sequence[str] | Sequence[bytes] | np.ndarray  # texts, as layers on strings take them
 
 
 class StringLayer(keras.layers.Layer):
@@ -21,7 +24,7 @@ class StringLayer(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.built = True  # there are no weights to create, and an export refuses unbuilt layers
 
-    def __call__(self, inputs: Any) -> Any:
+    def __call__(self, inputs: Strings) -> tf.RaggedTensor:
         """Convert first: Keras itself would refuse a list of strings."""
         return super().__call__(tf.convert_to_tensor(inputs, tf.string))
 
@@ -74,7 +77,7 @@ class Tokenizer(StringLayer):
         """Return the arguments that rebuild the layer."""
         return super().get_config() | ({} if self.version == 1 else {"version": self.version})
 
-    def call(self, inputs: Any) -> tf.RaggedTensor:
+    def call(self, inputs: tf.Tensor) -> tf.RaggedTensor:
         """Tokenise."""
         text = tf.strings.unicode_transcode(inputs, "UTF-8", "UTF-8", errors="replace")
         text = tf_text.normalize_utf8(text, "NFKC")
