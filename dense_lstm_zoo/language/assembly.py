@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -11,7 +11,11 @@ from keras import ops
 from dense_lstm_zoo.backend import tf
 from dense_lstm_zoo.language.log_likelihood import negative_log_likelihood
 from dense_lstm_zoo.language.window_step import WindowStep
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 from dense_lstm_zoo.models.ids_only import IdsOnly
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -21,7 +25,7 @@ class WindowLoss(keras.losses.Loss):
     A learning rate of 1 and a clipping norm of 3 fit this scale. Targets of -1 do not count.
     """
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Return the loss of each row (batch,), from logits or from the targets' losses (batch, time)."""
         return ops.sum(_losses(y_true, y_pred), axis=1)
 
@@ -45,19 +49,19 @@ class Perplexity(keras.metrics.Metric):
         self.total = self.add_variable((), "zeros", name="total")
         self.count = self.add_variable((), "zeros", name="count")
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add a batch: targets (batch, time), logits (batch, time, words) or the targets' losses (batch, time)."""
         # Converted as in the loss, so that a graph runs the same ops only once for both.
         y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
         self.total.assign_add(ops.sum(_losses(y_true, y_pred)))
         self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the perplexity. 1 before any token."""
         return ops.exp(self.total / ops.maximum(self.count, 1))
 
 
-def _losses(targets: Any, predictions: Any) -> Any:
+def _losses(targets: Tensor, predictions: Tensor) -> Tensor:
     """Return -log p of every target: computed from logits, or as it is."""
     return predictions if len(predictions.shape) == 2 else negative_log_likelihood(targets, predictions)
 
@@ -106,11 +110,11 @@ class LanguageModel(IdsOnly, keras.Model):
         self._carried = _Untracked()
         self.built = True  # the core has all the weights
 
-    def call(self, inputs: Any, training: bool | None = None) -> Any:
+    def call(self, inputs: Tensor | dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Run a window. See the class for the arguments."""
         return self._run(self.core, inputs, training)
 
-    def _run(self, network: keras.Model, inputs: Any, training: bool | None) -> Any:
+    def _run(self, network: keras.Model, inputs: Tensor | dict[str, Tensor], training: bool | None) -> Tensor:
         """Run a network with the core's inputs and states on a window. Return its first output."""
         if not isinstance(inputs, dict):
             return network([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
@@ -126,7 +130,7 @@ class LanguageModel(IdsOnly, keras.Model):
             variable.assign(tf.stop_gradient(tf.cast(state, variable.dtype)))
         return output
 
-    def train_step(self, data: Any) -> Any:
+    def train_step(self, data: Any) -> dict[str, Tensor]:
         """Take a training step on a window and return the metrics. ``fit`` calls it."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         step = self._window_step() if sample_weight is None and self.trainable_weights else None
@@ -171,7 +175,7 @@ class LanguageModel(IdsOnly, keras.Model):
                 return None
         return self._carried.step
 
-    def rank_words(self, counts: Any) -> None:
+    def rank_words(self, counts: npt.ArrayLike) -> None:
         """Let a sampled softmax draw words by their frequency in the training text. Call it before ``fit``.
 
         Args:
@@ -199,7 +203,7 @@ class LanguageModel(IdsOnly, keras.Model):
                     ]
         return self._carried.states[training, batch_size]
 
-    def zero_states(self, batch_size: Any) -> list[Any]:
+    def zero_states(self, batch_size: int | Tensor) -> list[Tensor]:
         """Return the states at the start of a text."""
         return [ops.zeros((batch_size, state.shape[-1]), state.dtype) for state in self.core.inputs[1:]]
 
@@ -218,7 +222,7 @@ class LanguageModel(IdsOnly, keras.Model):
         return cls(keras.saving.deserialize_keras_object(config["core"]), config.get("sampled_softmax"))
 
 
-def _zeros(rows: Any, like: Any) -> Any:
+def _zeros(rows: Tensor, like: Tensor) -> Tensor:
     return tf.ensure_shape(tf.zeros((rows, like.shape[1]), like.dtype), (None, like.shape[1]))
 
 

@@ -63,7 +63,7 @@ class LanguageModelBundle(Bundle):
         network = self.network
         states = [tf.TensorSpec(state.shape, tf.float32) for state in network.inputs[1:]]
 
-        def step(token_ids: Any, *states: Any) -> Any:
+        def step(token_ids: tf.Tensor, *states: tf.Tensor) -> tuple[tf.Tensor, ...]:
             # Ids are an array where functions run eagerly, and Keras does not take arrays and tensors together.
             logits, *states = network([tf.convert_to_tensor(token_ids), *states], training=False)
             return logits[:, -1], *states

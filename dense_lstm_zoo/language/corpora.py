@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dense_lstm_zoo.corpora import imdb_archive
 from dense_lstm_zoo.data.frames import column
@@ -125,7 +125,7 @@ SOURCES = {
 read_files = read_text_files
 
 
-def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Any = "text") -> LanguageCorpus:
+def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Hashable = "text") -> LanguageCorpus:
     """Return the corpus of pandas' frames by part, with a paragraph per row. Rows without text are left out.
 
     Without ``dev``, the last tenth of the training rows is held out.

@@ -20,6 +20,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 if TYPE_CHECKING:
+    import keras
     import numpy as np
 
     from dense_lstm_zoo.bundles.bundle import Bundle
@@ -259,7 +260,7 @@ def _stack_weights(bundle: Bundle) -> list[np.ndarray]:
     return [_numbers(weight) for weight in bundle.network.get_layer("stack").weights]
 
 
-def _numbers(variable: Any) -> np.ndarray:
+def _numbers(variable: keras.Variable) -> np.ndarray:
     import keras
     import numpy as np
 

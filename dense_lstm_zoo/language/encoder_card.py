@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.corpora import terms
 from dense_lstm_zoo.display import escape, fenced, table
 from dense_lstm_zoo.models import registry
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.training.context_source import Encoder
 
 _USE = """import dense_lstm_zoo as zoo
 
@@ -15,7 +18,7 @@ zoo.train("dc_bilstm", "trec", "runs/trec", context="this folder")
 zoo.train("lm_classifier", "trec", "runs/tuned", recipe="fine_tuning", init_from="this folder")"""
 
 
-def encoder_card(encoder: Any, folder: Path) -> str:
+def encoder_card(encoder: Encoder, folder: Path) -> str:
     """Return the README of a ``TextEncoder``'s folder."""
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     rows = [
@@ -52,14 +55,14 @@ def _terms(corpus: str) -> str:
     return f"- {escape(corpus, 80)}: {escape(terms.terms_of(corpus) or 'terms not recorded; ask who trained it')}"
 
 
-def _vector_terms(encoder: Any) -> str:
+def _vector_terms(encoder: Encoder) -> str:
     if encoder.table is None:
         return ""
     name = encoder.table[0]
     return f"\n- word vectors, {escape(name, 80)}: {escape(terms.terms_of_vectors(name) or 'terms not recorded')}"
 
 
-def _papers(encoder: Any) -> list[str]:
+def _papers(encoder: Encoder) -> list[str]:
     lines = ["- states beside words: Peters et al. 2018", "- fine-tuning: Howard and Ruder 2018"]
     for model in encoder.models.values():
         name, about = str(model.get("model")), terms.about(model.get("dataset"))

@@ -24,6 +24,8 @@ from dense_lstm_zoo.tasks.options import DIRECTIONS
 if TYPE_CHECKING:
     import numpy as np
 
+    from dense_lstm_zoo.training.context_source import Encoder
+
 SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
 KEY = "encoder"  # in config.json
 _WORDS = "/words"
@@ -51,7 +53,7 @@ def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_
     return shapes
 
 
-def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> Target:
+def save(encoder: Encoder, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> Target:
     """Write a ``TextEncoder`` to a folder. See its ``save``."""
     import h5py
 
@@ -86,7 +88,7 @@ def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool
     return target
 
 
-def _config(encoder: Any) -> dict[str, Any]:
+def _config(encoder: Encoder) -> dict[str, Any]:
     from dense_lstm_zoo.machine import versions
 
     first = encoder.models.get("forward", {})
@@ -106,7 +108,7 @@ def _config(encoder: Any) -> dict[str, Any]:
     }
 
 
-def _metrics(encoder: Any) -> dict[str, Any]:
+def _metrics(encoder: Encoder) -> dict[str, Any]:
     metrics = {
         f"{'' if direction == 'forward' else 'backward_'}dev_perplexity": model.get("dev_perplexity")
         for direction, model in encoder.models.items()

@@ -54,14 +54,14 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
     text = tf.TensorSpec((None,), tf.string, name="text")
 
     @tf.function(input_signature=[text], autograph=False)  # traced once for two names
-    def score(text: Any) -> dict[str, Any]:
+    def score(text: tf.Tensor) -> dict[str, tf.Tensor]:
         ids = sentence_to_ids(text)
         tokens = tf.cast(ids.row_lengths() - 1, tf.int32)
         total = tf.reduce_sum(log_probabilities(core, ids.to_tensor(shape=(None, None)), tokens), axis=1)
         perplexity = tf.exp(-total / tf.cast(tokens, tf.float32))
         return {"log_probability": total, "perplexity": perplexity, "tokens": tokens}
 
-    def step(token_ids: Any, *states: Any) -> dict[str, Any]:
+    def step(token_ids: tf.Tensor, *states: tf.Tensor) -> dict[str, tf.Tensor]:
         logits, *states = core([token_ids, *states], training=False)
         states_by_name = dict(zip(names, states, strict=True))
         return {"log_probabilities": tf.nn.log_softmax(logits), **states_by_name}

@@ -7,11 +7,13 @@ that memory stays small for any vocabulary.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import tensorflow as tf
 
 _MOST_BYTES = 64 << 20  # of logits at a time. Fewer rows would make the products slower
+
+Gradient: TypeAlias = tf.Tensor | tf.IndexedSlices  # of a weight, or of some of its rows
 
 
 class Gradients(NamedTuple):
@@ -26,12 +28,12 @@ class Gradients(NamedTuple):
 
     losses: tf.Tensor
     features: tf.Tensor
-    kernel: Any
-    bias: Any
+    kernel: Gradient
+    bias: Gradient
 
 
 def differentiate(
-    features: tf.Tensor, kernel: Any, bias: Any, targets: tf.Tensor, scale: Any, *, by_word: bool
+    features: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, targets: tf.Tensor, scale: tf.Tensor, *, by_word: bool
 ) -> Gradients:
     """Return the losses of a softmax over all words, and the gradients of their sum times ``scale``.
 
@@ -64,7 +66,7 @@ def differentiate(
 
 
 def _some_rows(
-    features: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, targets: tf.Tensor, scale: Any, by_word: bool
+    features: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor, targets: tf.Tensor, scale: tf.Tensor, by_word: bool
 ) -> Gradients:
     weights = tf.where(targets >= 0, tf.cast(scale, bias.dtype), 0)
     # The scale goes to the narrow arrays: the errors are not read and written once more.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 _BLOCK = 1 << 20  # ids
 
@@ -39,7 +40,7 @@ class LanguageModelJob(Job):
 
     CORPUS, NEEDS = LanguageCorpus, "A language model needs a LanguageCorpus of text"
 
-    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
+    def __init__(self, corpus: LanguageCorpus, options: Options, source: Bundle | None = None) -> None:
         if corpus.dev is None:
             raise ValueError(
                 f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file, --dev-file)."
@@ -71,7 +72,7 @@ class LanguageModelJob(Job):
             self.new_words = len(self.vocabulary) - len(source_words)
 
     @staticmethod
-    def is_empty(part: Any) -> bool:
+    def is_empty(part: Iterable[str]) -> bool:
         """Return whether a text has no token."""
         return next(iter(token_lines(part)), None) is None
 
@@ -86,7 +87,7 @@ class LanguageModelJob(Job):
         return []
 
     @staticmethod
-    def token_rows(part: Any) -> Iterator[list[str]]:
+    def token_rows(part: Iterable[str]) -> Iterator[list[str]]:
         """Return the tokens of each line."""
         return map(list, token_lines(part))
 
@@ -146,7 +147,7 @@ class LanguageModelJob(Job):
         return self.vocabulary.encode(source)
 
     @staticmethod
-    def fingerprint(corpus: LanguageCorpus) -> str:
+    def fingerprint(corpus: AnyCorpus) -> str:
         """Return a checksum of all text. A run resumes only on the same text."""
         digest = hashlib.sha256()
         for source in (corpus.train, corpus.dev, corpus.test):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import tensorflow as tf
 from keras import ops
@@ -11,7 +11,7 @@ from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
 
 
-def negative_log_likelihood(targets: Any, logits: Any) -> Any:
+def negative_log_likelihood(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     """Return -log p of every target (batch, time), 0 for targets of -1, from logits (batch, time, words).
 
     In a graph traced for one fixed shape, two programs compiled by XLA do this, one for the losses and one for their
@@ -24,7 +24,7 @@ def negative_log_likelihood(targets: Any, logits: Any) -> Any:
     return _plain(targets, logits)
 
 
-def _plain(targets: Any, logits: Any) -> Any:
+def _plain(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     counts = targets >= 0
     # The raw op: the public one's assertions would make a graph run it twice, for loss and perplexity.
     losses, _ = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
@@ -33,14 +33,14 @@ def _plain(targets: Any, logits: Any) -> Any:
     return tf.where(counts, tf.reshape(losses, tf.shape(targets)), 0.0)
 
 
-def _compiled(targets: Any, logits: Any) -> Any:
+def _compiled(targets: tf.Tensor, logits: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tuple[None, tf.Tensor]]]:
     logits = tf.stop_gradient(logits)  # hidden from tapes: the gradient is written by hand
     losses, log_sums = unwatched(*_losses(targets, logits))
     return losses, lambda d_losses: (None, _gradient(targets, logits, log_sums, d_losses))
 
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
-def _losses(targets: Any, logits: Any) -> tuple[Any, Any]:
+def _losses(targets: tf.Tensor, logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return -log p of every target and the logarithm of the sum of all words' exponentials [..., 1]."""
     top = tf.reduce_max(logits, axis=-1, keepdims=True)
     log_sums = top + tf.math.log(tf.reduce_sum(tf.exp(logits - top), axis=-1, keepdims=True))
@@ -49,7 +49,7 @@ def _losses(targets: Any, logits: Any) -> tuple[Any, Any]:
 
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
-def _gradient(targets: Any, logits: Any, log_sums: Any, d_losses: Any) -> Any:
+def _gradient(targets: tf.Tensor, logits: tf.Tensor, log_sums: tf.Tensor, d_losses: tf.Tensor) -> tf.Tensor:
     """Return (p - one_hot) * d_losses."""
     is_target = tf.range(tf.shape(logits)[-1]) == targets[..., None]
     d_losses = tf.where(targets >= 0, d_losses, 0.0)[..., None]

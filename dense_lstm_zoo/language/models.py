@@ -12,6 +12,7 @@ from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
 
     from dense_lstm_zoo.language.assembly import LanguageModel
 
@@ -23,7 +24,7 @@ def language_model(
     *,
     vocab_size: int,
     embedding_dim: int | None = None,
-    embedding_matrix: Any = None,
+    embedding_matrix: np.ndarray | None = None,
     trainable_embeddings: bool = True,
     cell: str = "lstm",
     softmax: str = "full",
@@ -220,7 +221,7 @@ def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
 
 def _count(wiring: str) -> Callable[..., int]:
     def count(
-        *, num_layers: int, units: int, embedding_dim: int | None, cell: str, softmax: str, biases: bool, **_: Any
+        *, num_layers: int, units: int, embedding_dim: int | None, cell: str, softmax: str, biases: bool, **_: object
     ) -> int:
         e = embedding_width(wiring, units, embedding_dim)
         stack = weight_counts.recurrent_stack(e, num_layers, units, wiring=wiring, cell=cell, biases=biases)

@@ -13,8 +13,6 @@ is often the target, its score grows until it takes most of the true Z.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import tensorflow as tf
 
@@ -46,7 +44,7 @@ class WordSampler:
         self._order = None if order is None or np.array_equal(order, ranked) else np.asarray(order, np.int32)
         self.expected_counts = by_rank if self._order is None else by_rank[np.argsort(self._order)]
 
-    def draw(self, uniform: Any) -> tf.Tensor:
+    def draw(self, uniform: tf.Tensor) -> tf.Tensor:
         """Return the sample's ids (num_samples,), int32, the most frequent first.
 
         Args:
@@ -58,13 +56,13 @@ class WordSampler:
         ranks = tf.minimum(ranks, self.num_words - 1)  # the ends are rounded
         return ranks if self._order is None else tf.gather(tf.constant(self._order), ranks)
 
-    def log_counts(self, ids: tf.Tensor, dtype: Any) -> tf.Tensor:
+    def log_counts(self, ids: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """Return the logarithm of the number of times that each word is expected in a sample."""
         return tf.gather(tf.constant(np.log(self.expected_counts), dtype), ids)
 
 
 def differentiate(
-    features: tf.Tensor, table: tf.Variable, bias: tf.Variable, targets: tf.Tensor, scale: Any, ids: tf.Tensor,
+    features: tf.Tensor, table: tf.Variable, bias: tf.Variable, targets: tf.Tensor, scale: tf.Tensor, ids: tf.Tensor,
     log_counts: tf.Tensor,
 ) -> Gradients:  # fmt: skip
     """Return estimates of the losses, and the gradients of their sum times ``scale``.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 import tensorflow as tf
 
 _MOST_STEPS = 32  # logits are held for at most this many steps: vocabularies are large and texts may be long
 
 
-def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
+def log_probabilities(core: keras.Model, token_ids: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
     """Return log p(id t + 1 | ids 0 .. t) of each row, from zero states.
 
     Args:
@@ -27,7 +25,7 @@ def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
     padded = tf.pad(token_ids, [[0, 0], [0, turns * size + 1 - tf.shape(token_ids)[1]]])
     blocks = tf.TensorArray(tf.float32, turns, element_shape=(None, None))
 
-    def step(turn: Any, blocks: Any, *states: Any) -> Any:
+    def step(turn: tf.Tensor, blocks: tf.TensorArray, *states: tf.Tensor) -> tuple[tf.Tensor | tf.TensorArray, ...]:
         window = padded[:, turn * size : (turn + 1) * size + 1]
         logits, *states = core([window[:, :-1], *states], training=False)
         for state, before in zip(states, start, strict=True):

@@ -245,7 +245,7 @@ class SentenceToIds(StringLayer):
             tf.lookup.KeyValueTensorInitializer(tf.constant(self.words), ids), unknown
         )
 
-    def call(self, inputs: Any) -> tf.RaggedTensor:
+    def call(self, inputs: tf.Tensor) -> tf.RaggedTensor:
         """Turn sentences into ids."""
         text = tf.strings.unicode_transcode(
             inputs, "UTF-8", "UTF-8", errors="replace", replace_control_characters=False

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo.language import full_softmax, sampled_softmax
-from dense_lstm_zoo.language.full_softmax import Gradients
+from dense_lstm_zoo.language.full_softmax import Gradient, Gradients
 from dense_lstm_zoo.language.sampled_softmax import WordSampler
 from dense_lstm_zoo.layers import WordScores
 
@@ -47,10 +46,10 @@ class WindowStep:
         self,
         run: Callable[[keras.Model], tf.Tensor],
         targets: tf.Tensor,
-        scale: Any,
+        scale: tf.Tensor,
         variables: list[keras.Variable],
         seed: keras.random.SeedGenerator | None,
-    ) -> tuple[tf.Tensor, list[Any]]:
+    ) -> tuple[tf.Tensor, list[Gradient | None]]:
         """Return the loss of every target (batch, time), and the gradients of their sum times ``scale``.
 
         Args:
@@ -71,7 +70,7 @@ class WindowStep:
         return tf.reshape(result.losses, tf.shape(targets)), gradients
 
     def _softmax(
-        self, features: tf.Tensor, targets: tf.Tensor, scale: Any, seed: keras.random.SeedGenerator | None
+        self, features: tf.Tensor, targets: tf.Tensor, scale: tf.Tensor, seed: keras.random.SeedGenerator | None
     ) -> Gradients:
         kernel, bias = self.kernel.value, self.bias.value
         if self.sampler is None:
@@ -81,7 +80,7 @@ class WindowStep:
         return sampled_softmax.differentiate(features, kernel, bias, targets, scale, ids, log_counts)
 
 
-def _sum(first: Any, other: Any) -> Any:
+def _sum(first: Gradient | None, other: Gradient | None) -> Gradient | None:
     """Return the sum of two gradients of a weight, each of which may be None, or rows. Rows come once each."""
     gradients = [g for g in (first, other) if g is not None]
     rows = [g for g in gradients if isinstance(g, tf.IndexedSlices)]

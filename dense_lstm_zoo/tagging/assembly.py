@@ -9,6 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo.backend import tf
 from dense_lstm_zoo.layers.crf import CRF
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 from dense_lstm_zoo.models.ids_only import IdsOnly
 
 
@@ -38,13 +39,13 @@ class SentenceLoss(keras.losses.Loss):
         super().__init__(**kwargs)
         self.sum_gradients = sum_gradients
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the mean loss. Weights of tokens go to ``call``: Keras itself weighs whole sentences only."""
         if sample_weight is not None and len(sample_weight.shape) == 2:
             return super().__call__((y_true, sample_weight), y_pred)
         return super().__call__(y_true, y_pred, sample_weight)
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor | tuple[Tensor, Tensor], y_pred: Tensor) -> Tensor:
         """Return the loss of each sentence: (batch,).
 
         Args:
@@ -62,7 +63,7 @@ class SentenceLoss(keras.losses.Loss):
             total = ops.sum(ops.where(is_known, losses, 0.0), axis=1)
         return self._mean(total, is_known)
 
-    def _mean(self, total: Any, counts: Any) -> Any:
+    def _mean(self, total: Tensor, counts: Tensor) -> Tensor:
         """Return the loss of each sentence from the sum over its tokens, and which of them count: (batch, time)."""
         losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(counts, "int32"), axis=1), 1), total.dtype)
         if not self.sum_gradients:
@@ -96,7 +97,7 @@ class TokenAccuracy(keras.metrics.Metric):
         self.right = self.add_variable((), "zeros", name="right")
         self.count = self.add_variable((), "zeros", name="count")
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add a batch: tags (batch, time), and logits (batch, time, tags) or predicted tags (batch, time)."""
         tags = ops.cast(y_true, "int32")
         predicted = ops.argmax(y_pred, axis=-1) if len(y_pred.shape) == 3 else y_pred
@@ -104,7 +105,7 @@ class TokenAccuracy(keras.metrics.Metric):
         self.right.assign_add(ops.sum(ops.cast(right, self.right.dtype)))
         self.count.assign_add(ops.sum(ops.cast(tags != -1, self.count.dtype)))
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the accuracy, or 0 before any token."""
         return self.right / ops.maximum(self.count, 1)
 
@@ -141,13 +142,18 @@ class CRFTagger(IdsOnly, keras.Model):
         self.core, self.crf = core, crf
         self.built = True  # both have their weights
 
-    def call(self, inputs: Any, training: bool | None = None) -> Any:
+    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Return the potentials."""
         return self.core(inputs, training=training)
 
     def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool | None = True
-    ) -> Any:
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+        training: bool | None = True,
+    ) -> Tensor:
         """Return the mean loss of the batch, plus the losses that layers add."""
         if self.crf is None:
             return super().compute_loss(x, y, y_pred, sample_weight, training)
@@ -157,7 +163,9 @@ class CRFTagger(IdsOnly, keras.Model):
         likelihoods = self.crf.log_likelihood(y_pred, y, lengths_of(x))
         return super().compute_loss(x, y, likelihoods, sample_weight, training)
 
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+    def compute_metrics(
+        self, x: dict[str, Tensor], y: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
+    ) -> dict[str, Any]:
         """Score the likeliest tags."""
         if self.crf is not None:
             y_pred = self.crf(y_pred, lengths=lengths_of(x))
@@ -173,6 +181,6 @@ class CRFTagger(IdsOnly, keras.Model):
         return cls(*(keras.saving.deserialize_keras_object(config[part]) for part in ("core", "crf")))
 
 
-def lengths_of(inputs: dict[str, Any]) -> Any:
+def lengths_of(inputs: dict[str, Tensor]) -> Tensor:
     """Return the number of tokens of each sentence, int32 (batch,), from its padded ids."""
     return ops.sum(ops.cast(ops.not_equal(inputs["token_ids"], 0), "int32"), axis=1)

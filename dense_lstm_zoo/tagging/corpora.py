@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -280,7 +280,7 @@ def read_file(
 
 
 def read_tables(
-    frames: Mapping[str, pd.DataFrame], *, token_column: Any = "tokens", tag_column: Any = "tags"
+    frames: Mapping[str, pd.DataFrame], *, token_column: Hashable = "tokens", tag_column: Hashable = "tags"
 ) -> TaggingCorpus:
     """Return the corpus of pandas' frames by part, with a list of tokens and a list of their tags per row.
 
@@ -293,7 +293,7 @@ def read_tables(
     return _corpus("frame", parts, "The train frame", {})
 
 
-def _of_frame(part: str, frame: pd.DataFrame, token_column: Any, tag_column: Any) -> TaggedSplit:
+def _of_frame(part: str, frame: pd.DataFrame, token_column: Hashable, tag_column: Hashable) -> TaggedSplit:
     lists: dict[str, list[list[str]]] = {"tokens": [], "tags": []}
     columns = [column(f"the {part} frame", frame, name).tolist() for name in (token_column, tag_column)]
     for row, cells in enumerate(zip(*columns, strict=True)):
@@ -309,7 +309,7 @@ def _of_frame(part: str, frame: pd.DataFrame, token_column: Any, tag_column: Any
     return TaggedSplit(lists["tokens"], lists["tags"])
 
 
-def _strings(location: str, name: Any, cell: Any) -> list[str]:
+def _strings(location: str, name: Hashable, cell: Any) -> list[str]:
     """Return a cell that is a list of strings, or an array of them. Integers become strings, as tags may be numbers."""
     items = cell.tolist() if hasattr(cell, "tolist") else cell
     if isinstance(items, str) or not isinstance(items, Sequence):

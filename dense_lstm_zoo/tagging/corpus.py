@@ -15,6 +15,7 @@ from dense_lstm_zoo.data.soft_sentences import split_rows
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 RARE = "RARE"
 
@@ -130,7 +131,13 @@ class TaggedSplit:
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def _rows(number: int, tokens: Sequence[str], matrix: Any, tags: Any, names: tuple[str, ...]) -> np.ndarray:
+    def _rows(
+        number: int,
+        tokens: Sequence[str],
+        matrix: npt.ArrayLike | None,
+        tags: Sequence[str] | None,
+        names: tuple[str, ...],
+    ) -> np.ndarray:
         """Return the probabilities of a sentence as an array, or of its tags alone."""
         import numpy as np
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from dense_lstm_zoo.tagging.assembly import lengths_of
 
+if TYPE_CHECKING:
+    import keras
 
-def decode(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    from dense_lstm_zoo.layers.crf import CRF
+
+
+def decode(
+    network: keras.Model, crf: CRF | None, ids: dict[str, tf.Tensor]
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """Return tags, their probabilities, those of all tags and the scores of all tags, as graph code.
 
     The first two are (batch, time), the others (batch, time, tags).
@@ -23,6 +30,6 @@ def decode(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any, Any, 
     return tags, tf.gather(shares, tags, axis=2, batch_dims=2), shares, logits
 
 
-def probabilities(logits: Any, crf: Any, ids: dict[str, Any]) -> Any:
+def probabilities(logits: tf.Tensor, crf: CRF | None, ids: dict[str, tf.Tensor]) -> tf.Tensor:
     """Return the probability of every tag of every token, float32 (batch, time, tags), as graph code."""
     return tf.nn.softmax(logits) if crf is None else crf.marginals(logits, lengths_of(ids))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 import numpy as np
 from keras import ops
 
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 from dense_lstm_zoo.models import distillation
 from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.tagging.assembly import SentenceLoss, TokenAccuracy
@@ -41,7 +40,7 @@ class TaughtSentenceLoss(SentenceLoss):
         super().__init__(sum_gradients=sum_gradients)
         self.temperature, self.hard_weight = temperature, hard_weight
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
+    def call(self, y_true: Tensor | tuple[Tensor, Tensor], y_pred: Tensor) -> Tensor:
         """Return the loss of each sentence: (batch,)."""
         targets, weights = y_true if isinstance(y_true, tuple) else (y_true, None)
         if len(targets.shape) == 2:
@@ -55,7 +54,7 @@ class TaughtSentenceLoss(SentenceLoss):
 class Agreement(TokenAccuracy):
     """The share of tokens whose likeliest tag is the teacher's, or for integer tags the accuracy."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add a batch. The arguments are those of ``TaughtSentenceLoss``."""
         if len(y_true.shape) == 3:
             is_real = ops.not_equal(y_true[:, :, 0], PADDING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
@@ -61,13 +61,13 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
 
     @tf.function(input_signature=lists, autograph=False)  # traced once for all signatures
-    def tag_lists(tokens: Any, row_lengths: Any) -> tuple[Any, Any, Any, Any]:
+    def tag_lists(tokens: tf.Tensor, row_lengths: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
         sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
         tags, shares, _, scores = decode(network, crf, tokens_to_ids.padded(sentences))
         real = tf.sequence_mask(row_lengths, tf.shape(tags)[1])
         return tf.gather(names, tags), shares, real, tf.cast(scores, tf.float32)
 
-    def padded(text: Any) -> tuple[dict[str, Any], Any]:
+    def padded(text: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
         tokens = tokenizer(text)
         tags, shares, real, scores = tag_lists(tokens.flat_values, tokens.row_lengths())
         outputs = {
@@ -78,15 +78,15 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
         }
         return outputs, scores
 
-    def tag_texts(text: Any) -> dict[str, Any]:
+    def tag_texts(text: tf.Tensor) -> dict[str, tf.Tensor]:
         return padded(text)[0]
 
-    def answer(text: Any) -> dict[str, Any]:
+    def answer(text: tf.Tensor) -> dict[str, tf.Tensor]:
         outputs, scores = padded(text)
         weights = {} if crf is None else {name: tf.cast(getattr(crf, name), tf.float32) for name in CRF_WEIGHTS}
         return {**outputs, "labels": names[None], "scores": scores, **weights}
 
-    def tag_flat_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
+    def tag_flat_lists(tokens: tf.Tensor, row_lengths: tf.Tensor) -> dict[str, tf.Tensor]:
         tags, shares, real, _ = tag_lists(tokens, row_lengths)
         return {
             "tokens": tokens,
@@ -95,11 +95,11 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
             "row_lengths": row_lengths,
         }
 
-    def tag_flat_texts(text: Any) -> dict[str, Any]:
+    def tag_flat_texts(text: tf.Tensor) -> dict[str, tf.Tensor]:
         tokens = tokenizer(text)
         return tag_flat_lists(tokens.flat_values, tokens.row_lengths())
 
-    def tokens_of(texts: Sequence[str]) -> dict[str, Any]:
+    def tokens_of(texts: Sequence[str]) -> dict[str, tf.Tensor]:
         tokens = tokenizer(tf.constant(texts))
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths()}
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
+    from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 
 class TaggingJob(WordVectorJob):
@@ -44,7 +46,7 @@ class TaggingJob(WordVectorJob):
     CORPUS, NEEDS = TaggingCorpus, "A tagger needs a TaggingCorpus of tagged sentences"
     PARTS: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
 
-    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
+    def __init__(self, corpus: TaggingCorpus, options: Options, source: Bundle | None = None) -> None:
         taught.check(corpus, options, "a file NAME.probabilities.jsonl beside NAME.conll")
         if corpus.train.is_soft:
             corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
@@ -89,10 +91,9 @@ class TaggingJob(WordVectorJob):
         return list(self.corpus.tag_names)
 
     @staticmethod
-    def token_rows(part: Any) -> list[list[str]]:
+    def token_rows(part: TaggedSplit) -> list[list[str]]:
         """Return the tokens of each sentence."""
-        tokens: list[list[str]] = part.tokens
-        return tokens
+        return part.tokens
 
     def summary(self) -> str:
         """Return a summary of the corpus, of how much of it the vectors cover, and of its teacher."""
@@ -110,7 +111,7 @@ class TaggingJob(WordVectorJob):
         return cautions
 
     @classmethod
-    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+    def fingerprint(cls, corpus: AnyCorpus, matrix: np.ndarray | None = None) -> str:
         """Return a checksum of a corpus, its soft labels and word vectors."""
         digest, train = super().fingerprint(corpus, matrix), corpus.train
         if not train.is_soft:

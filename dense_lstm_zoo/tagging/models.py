@@ -14,6 +14,7 @@ from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
 
 
 def tagger(
@@ -23,7 +24,7 @@ def tagger(
     num_tags: int,
     num_chars: int,
     embedding_dim: int = 200,
-    embedding_matrix: Any = None,
+    embedding_matrix: np.ndarray | None = None,
     num_frozen_words: int = 0,
     trainable_embeddings: bool = True,
     window: int = 3,

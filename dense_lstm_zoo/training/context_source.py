@@ -16,6 +16,8 @@ from dense_lstm_zoo.models.context import ContextWeights
 if TYPE_CHECKING:
     import numpy as np
 
+    from dense_lstm_zoo.bundles.bundle import Bundle
+
 UNKNOWN_WORD = "<unk>"  # of every language model
 FIRST_WORD = 2  # the id of the first word, after padding and unknown
 
@@ -33,6 +35,8 @@ class Encoder(Protocol):
     words: tuple[str, ...]
     weights: dict[str, list[np.ndarray]]
     models: dict[str, dict[str, Any]]
+    vectors: np.ndarray
+    table: tuple[str, str] | None
     train_texts: np.ndarray | None
 
     @property
@@ -179,7 +183,7 @@ def _overlap(encoder: Encoder, job: Any) -> dict[str, Any]:
     return {"overlap": counts}
 
 
-def _of_source(source: Any, words: Sequence[str], encoder: Encoder | None) -> Context:
+def _of_source(source: Bundle, words: Sequence[str], encoder: Encoder | None) -> Context:
     """Return the context of a trained model, with vectors for words that are new to it."""
     import numpy as np
 
