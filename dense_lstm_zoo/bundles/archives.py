@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data.download import download
@@ -124,7 +124,7 @@ class _Tar(tarfile.TarFile):
 class _Member(tarfile.TarInfo):
     """A member that is not sparse and whose headers are few and short."""
 
-    def _proc_member(self, archive: Any) -> Any:  # which ``tarfile`` means to be overridden
+    def _proc_member(self, archive: _Tar) -> tarfile.TarInfo:  # which ``tarfile`` means to be overridden
         if self.size < 0:
             raise ValueError(f"it has an entry of {self.size:,} bytes")
         if self.type == tarfile.GNUTYPE_SPARSE:

@@ -131,7 +131,7 @@ class Bundle(abc.ABC):
         """The sha256 of the manifest of the folder that holds the same model, if it was loaded or saved as it is."""
         return self._saved[0] if self._saved and self._saved[1] == self._answers_by(self.fingerprint()) else None
 
-    def _answers_by(self, fingerprint: str) -> Any:
+    def _answers_by(self, fingerprint: str) -> tuple[object, ...]:
         """Return everything that decides its answers: the weights by their checksum, and what stands beside them."""
         return fingerprint, self.metrics.get("temperature"), self.config.get("thresholds")
 
@@ -248,7 +248,7 @@ class Bundle(abc.ABC):
         folder: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
         return folder
 
-    def as_keras(self) -> Any:
+    def as_keras(self) -> keras.Model:
         """Return the model as a ``keras.Model`` of raw text, such as ``TextClassifier``, which shares the weights.
 
         Raises:

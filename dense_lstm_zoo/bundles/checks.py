@@ -11,9 +11,9 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo_runtime import checks, claims
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 Shape = tuple[int, ...]
+Kind = TypeVar("Kind")
 
 _DEPTHS = ("num_layers", "num_dense_layers", "depth", "context_layers")  # each counts layers with weights of their own
 # Metrics that are numbers; others, such as how a model was chosen, are notes.
@@ -55,7 +56,7 @@ def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None
         raise BundleError(f"{path} {what}: {text}{then}") from error
 
 
-def read_json(path: Path, kind: type) -> Any:
+def read_json(path: Path, kind: type[Kind]) -> Kind:
     """Return the content of a JSON file, which must be of the given type."""
     with named(path):
         value = claims.parse_json(path.read_text(encoding="utf-8"))
@@ -84,7 +85,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def refuse_encoder(path: Any, config: dict[str, Any]) -> None:
+def refuse_encoder(path: object, config: dict[str, Any]) -> None:
     """Raise ``BundleError`` for the config of a text encoder."""
     if "encoder" in config:
         raise BundleError(
@@ -188,7 +189,7 @@ def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
     expected = set(shapes)
     budget = 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # the weights and the optimiser's slots
 
-    def create(next_creator: Any, **options: Any) -> Any:
+    def create(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
         nonlocal budget
         shape = _shape(options["initial_value"])
         size = math.prod(shape)
@@ -216,7 +217,7 @@ def _shape(initial_value: Any) -> Shape:
         return tuple(initial_value().shape)
 
 
-def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
+def check_shapes(path: Path, model: keras.Model, shapes: list[Shape]) -> None:
     """Raise ``BundleError`` if a model's weights do not match the file's."""
     model_shapes, file_shapes = Counter(tuple(weight.shape) for weight in model.weights), Counter(shapes)
     if model_shapes != file_shapes:
@@ -258,7 +259,7 @@ def check_words(folder: Path, bundle: Any) -> None:
         raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
 
 
-def check_finite(model: Any, complaint: str) -> None:
+def check_finite(model: keras.Model, complaint: str) -> None:
     """Raise ``BundleError``, which begins with a complaint, if a weight is infinite or not a number."""
     import numpy as np
 
@@ -279,7 +280,7 @@ def values_of(variable: keras.Variable) -> np.ndarray:
         return np.asarray(keras.ops.convert_to_numpy(variable))
 
 
-def _twice(values: Any) -> Any:
+def _twice(values: Iterable[str]) -> str:
     return Counter(values).most_common(1)[0][0]
 
 

@@ -59,7 +59,7 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
         kernels.check(kernel)
     made_with = f" (made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')})"
     with named(path / "config.json", "is not readable by this version", made_with):
-        bundle_class: Any = tasks.find(config["task"]).bundle_class
+        bundle_class = tasks.find(config["task"]).bundle_class
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
         runs = kernel or kernels.check_saved(config["arguments"]["kernel"])

@@ -114,7 +114,7 @@ def prepare(
     return Plan(both, name, split, texts, label_names, target, draws, seed)
 
 
-def _several(first: Any, second: Any, several: list[bool], names_texts: bool, output: Any) -> Comparison:
+def _several(first: Any, second: Any, several: list[bool], names_texts: bool, output: object) -> Comparison:
     """Compare two folders of runs, whose texts cannot be chosen."""
     if not all(several):
         folder, single = (first, second) if several[0] else (second, first)
@@ -138,7 +138,7 @@ class Plan:
     name: str
     split: str
     texts: Any
-    label_names: Any
+    label_names: Sequence[str] | None
     target: Target | None
     draws: int
     seed: int

@@ -18,7 +18,7 @@ from dense_lstm_zoo_runtime.paths import user_path
 _Run = tuple[int | None, int]  # its fold and its seed
 
 
-def is_folder_of_runs(source: Any) -> bool:
+def is_folder_of_runs(source: object) -> bool:
     """Return whether a source is the folder of several runs, which ``run_protocol`` or ``train --folds`` wrote."""
     if not isinstance(source, str | Path):
         return False

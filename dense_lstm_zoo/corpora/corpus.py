@@ -5,13 +5,18 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.corpora.dataset import Dataset
+
+Part = TypeVar("Part")
 
 
 class AnyCorpus(abc.ABC):
     """A corpus of any task. ``dev`` and ``test`` are None if it has none. Each task has its own kind of parts."""
 
-    origin: Any = None  # the ``Dataset`` that it was loaded from
+    origin: Dataset | None = None  # what it was loaded from
     name: str
     train: Any
     dev: Any
@@ -48,9 +53,9 @@ class AnyCorpus(abc.ABC):
         raise ValueError(f"{self.name} cannot be written as JSON lines; give its texts as files of your own.")
 
     @classmethod
-    def first(cls, part: Any, number: int) -> Any:
+    def first(cls, part: Part, number: int) -> Part:
         """Return the first texts of a part, None for a part that is None."""
-        return None if part is None else cls._first(part, number)
+        return part if part is None else cls._first(part, number)
 
     @staticmethod
     @abc.abstractmethod

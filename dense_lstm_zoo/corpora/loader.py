@@ -9,7 +9,7 @@ import inspect
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, source_of
@@ -20,8 +20,15 @@ from dense_lstm_zoo.data.frames import check_frame, column_names, parts_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
-def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **options: Any) -> Any:
+# What stands for a corpus: its name, a file, a folder, a table of any library, tables by part, or the corpus itself.
+AnyDataset: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | Mapping[str, pd.DataFrame] | AnyCorpus"
+
+
+def load_corpus(
+    name: str | os.PathLike[str] | pd.DataFrame | Mapping[str, pd.DataFrame], task: str | None = None, **options: Any
+) -> Any:
     """Load a corpus by name, or your own file or folder. Published files are downloaded first (see ``fetch``).
 
     Args:
@@ -103,13 +110,13 @@ def is_licensed(name: str) -> bool:
     return source is not None and source.locate is not None
 
 
-def as_corpus(dataset: Any, task: str) -> Any:
+def as_corpus(dataset: AnyDataset, task: str) -> Any:
     """Return the corpus that a name, a file, a folder or tables in memory stand for. A corpus stays itself."""
     is_loaded = not isinstance(dataset, (str, os.PathLike)) and parts_of(dataset) is None
     return dataset if is_loaded else load_corpus(dataset, task)
 
 
-def _of_tables(dataset: Any, task: str | None, options: Mapping[str, Any]) -> Any:
+def _of_tables(dataset: object, task: str | None, options: Mapping[str, Any]) -> Any:
     """Return the corpus of tables, which are never shown in an error: they may be long, and not for everyone's eyes."""
     advice = "Corpus.from_frame(frame, text=..., label=...)"
     parts = parts_of(dataset)

@@ -35,7 +35,7 @@ class CodedLabels:
         """Add the label of the next text, or its labels."""
         self.codes.append(self._code_of.setdefault(label, len(self._code_of)))
 
-    def __getitem__(self, place: int) -> Any:
+    def __getitem__(self, place: int) -> str | tuple[str, ...]:
         return self.spellings[self.codes[place]]
 
     @property

@@ -38,12 +38,12 @@ def holds_text(x: Any) -> bool:
     return _is_text(x)
 
 
-def _is_text(item: Any) -> bool:
+def _is_text(item: object) -> bool:
     if isinstance(item, str | bytes):
         return True
     return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], str | bytes)
 
 
-def _says_nothing(item: Any) -> bool:
+def _says_nothing(item: object) -> bool:
     """Return whether an item is missing, or a row without cells."""
     return item is None or (isinstance(item, list | tuple) and not item) or (isinstance(item, float) and item != item)

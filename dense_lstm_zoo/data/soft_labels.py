@@ -12,6 +12,7 @@ from dense_lstm_zoo.display.notes import say
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 PREFIX = "probability_"  # of the column of each label
 NESTED = "probabilities"  # in JSON, an object with the probability of each label
@@ -77,7 +78,7 @@ class SoftRows:
         self._ends = array("q")
         self._teachers: dict[str, None] = {}
 
-    def append(self, shares: Mapping[str, Any], location: str, teacher: Any = None) -> None:
+    def append(self, shares: Mapping[str, Any], location: str, teacher: object = None) -> None:
         """Add a row.
 
         Args:
@@ -134,7 +135,7 @@ def present(shares: Mapping[str, Any]) -> Mapping[str, Any]:
     return {} if all(_is_empty(share) for share in shares.values()) else shares
 
 
-def _is_empty(share: Any) -> bool:
+def _is_empty(share: object) -> bool:
     return share is None or share != share or (isinstance(share, str) and not share.strip())
 
 
@@ -154,7 +155,9 @@ def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> di
     return nested
 
 
-def checked(values: Any, locate: Callable[[int], str], unit: str = "text", *, is_several: bool = False) -> np.ndarray:
+def checked(
+    values: npt.ArrayLike, locate: Callable[[int], str], unit: str = "text", *, is_several: bool = False
+) -> np.ndarray:
     """Return probabilities as float32 (texts, labels), each row with the sum 1 unless texts may have several labels.
 
     Args:

@@ -86,7 +86,7 @@ class _Reader:
     def __init__(self) -> None:
         self.soft, self.places, self.counts = SoftRows(), list[str](), list[int]()
 
-    def append(self, tokens: Sequence[str], items: Any, location: str, teacher: Any) -> None:
+    def append(self, tokens: Sequence[str], items: object, location: str, teacher: object) -> None:
         """Add a sentence. ``items`` is a list with an object of probabilities for each token, or None for none."""
         if items is None:
             self.counts.append(0)

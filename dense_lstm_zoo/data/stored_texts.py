@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from dense_lstm_zoo.storage.scratch import ScratchFile
 
@@ -41,7 +41,7 @@ class StoredTexts(Sequence[str]):
         self._file.append(text.encode(*_ENCODING))
         self._ends.append(self._file.size)
 
-    def select(self, indices: Any) -> StoredTexts:
+    def select(self, indices: Sequence[int] | np.ndarray) -> StoredTexts:
         """Return the texts with these indices, in their order."""
         import numpy as np
 

@@ -8,13 +8,17 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dense_lstm_zoo.data.binary import kind_of
 from dense_lstm_zoo.data.delimited import check_columns
 from dense_lstm_zoo.data.frames import class_names_in, named_class
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo_runtime import install
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+    from pyarrow.parquet import ParquetFile
 
 FORMATS = ("parquet", "xlsx")
 _LIBRARIES = {"parquet": "pyarrow", "xlsx": "openpyxl"}
@@ -105,7 +109,7 @@ def _parquet(
     return TypedTable(names, _parquet_rows(file, name, names))
 
 
-def _parquet_rows(file: Any, name: str, names: list[str]) -> Iterator[tuple[int, list[Any]]]:
+def _parquet_rows(file: ParquetFile, name: str, names: list[str]) -> Iterator[tuple[int, list[Any]]]:
     import pyarrow
 
     classes, number = class_names_in(file.schema_arrow.metadata), 0
@@ -152,7 +156,7 @@ def _workbook(stream: BinaryIO, name: str, columns: Sequence[str], advice: str, 
     return TypedTable(names[title], _below(sheets[title], names[title], name))
 
 
-def _sheet_rows(sheet: Any, name: str) -> Iterator[tuple[int, list[Any]]]:
+def _sheet_rows(sheet: ReadOnlyWorksheet, name: str) -> Iterator[tuple[int, list[Any]]]:
     """Yield the rows of a sheet that are not blank, with their numbers and without empty cells at their ends."""
     sheet.reset_dimensions()  # some programs write wrong ones
     number = 0
@@ -178,12 +182,12 @@ def _below(rows: Iterator[tuple[int, list[Any]]], names: list[str], name: str) -
         yield number, [*map(_text, cells), *[""] * (len(names) - len(cells))]
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     """Return a cell of a workbook as csv would hold it."""
     return "" if cell is None else str(cell)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a cell as JSON can hold it: dates and other objects as strings."""
     if isinstance(value, list):
         return [_plain(item) for item in value]

@@ -15,6 +15,7 @@ from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -150,7 +151,7 @@ def first_tokens(tokens: Sequence[str]) -> list[str]:
     return labels
 
 
-def _logarithmic(axes: Any) -> None:
+def _logarithmic(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")  # 100, not a power of ten
     axes.yaxis.set_minor_formatter("{x:g}")

@@ -29,7 +29,7 @@ def load_bundle(path: str) -> Served:
     """Load a bundle. Texts are classified, tagged or scored."""
     from dense_lstm_zoo.bundles.bundle import load
 
-    bundle: Any = load(path)
+    bundle = load(path)
     return Served(bundle.task.name, bundle.config["model"], getattr(bundle, bundle.task.commands[0]))
 
 

@@ -82,7 +82,7 @@ def _origin(origin: Mapping[str, Any] | None) -> str:
     return f"{sentence} {_origin(origin.get('init_from'))}".strip()
 
 
-def _teacher(taught_by: Any) -> str:
+def _teacher(taught_by: object) -> str:
     """Return a line about those whose probabilities the model learnt from, or an empty one."""
     if not isinstance(taught_by, Mapping):
         return ""
@@ -212,5 +212,5 @@ def _settings(values: Mapping[str, Any]) -> str:
     )
 
 
-def _is_listed(name: str, value: Any) -> bool:
+def _is_listed(name: str, value: object) -> bool:
     return value is not None and name not in ("init_from", "context", "taught_by")  # the card tells them in words

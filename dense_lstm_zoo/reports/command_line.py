@@ -85,6 +85,6 @@ def _options(values: Mapping[str, Any]) -> Iterator[str]:
             yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value as JSON reads it."""
     return json.loads(json.dumps(value))

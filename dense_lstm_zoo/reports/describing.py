@@ -136,7 +136,7 @@ class BundleDescription(_Page):
         ]
         return "\n".join(lines)
 
-    def _of_teacher(self, taught_by: Any) -> list[str]:
+    def _of_teacher(self, taught_by: object) -> list[str]:
         """Return the line about those whose probabilities the model learnt from, if there are any."""
         if not isinstance(taught_by, Mapping):
             return []
@@ -174,7 +174,7 @@ def _marked(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterat
         yield name, _short(value) + ("" if same or name in registry.FROM_DATA else " *")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:36]} ..."
 

@@ -24,13 +24,13 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def to_json(value: Any) -> str:
+def to_json(value: object) -> str:
     """Return canonical JSON as this package writes it: sorted, indented, always valid Unicode."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", "backslashreplace").decode()  # an escape for half a surrogate pair in a file name
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write JSON to a file, whole or not at all."""
     with new_file(path, "w") as file:
         file.write(to_json(value))

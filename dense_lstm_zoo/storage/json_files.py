@@ -61,13 +61,13 @@ def damaged(path: Path, reason: str, advice: str = "") -> DamagedFileError:
     return DamagedFileError(f"{path} is damaged: {reason}.{' ' if advice else ''}{advice}")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Return JSON's name for a value."""
     names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), f"the number {value}")
 
 
-def to_line(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+def to_line(value: object, default: Callable[[Any], Any] | None = None) -> str:
     """Return a value as JSON on one line, with null for each number that JSON cannot hold.
 
     Args:

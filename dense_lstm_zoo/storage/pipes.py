@@ -22,7 +22,7 @@ class PipedPath(_Path):
 
     _content: bytes | None = None
 
-    def open(self, mode: str = "r", *_: Any, encoding: str | None = None, **options: Any) -> IO[Any]:
+    def open(self, mode: str = "r", *_: object, encoding: str | None = None, **options: Any) -> IO[Any]:
         """Open the content for reading."""
         if self._content is None:
             with stream(self) as file:

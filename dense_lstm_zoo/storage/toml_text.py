@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def pair(key: str, value: Any) -> str:
+def pair(key: str, value: object) -> str:
     """Return a line with a key and its value: text, a number, a truth value, a list or a mapping of these.
 
     Raises:
@@ -24,7 +23,7 @@ def pair(key: str, value: Any) -> str:
     return f"{key if _BARE.fullmatch(key) else _string(key)} = {_value(value)}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if hasattr(value, "item"):  # a number of NumPy's
         value = value.item()
     if isinstance(value, bool):

@@ -11,6 +11,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import checks
@@ -120,7 +121,7 @@ class Task:
         """The options of a training run: those of every task, then those of this one."""
         return (*COMMON, *RUNNING, *TRANSFER, *self.options)
 
-    def module(self, name: str) -> Any:
+    def module(self, name: str) -> ModuleType:
         """Return a module of the task's folder, imported on first use."""
         return importlib.import_module(f"{self.package}.{name}")
 
@@ -174,12 +175,12 @@ class Task:
         return reader
 
     @property
-    def job_class(self) -> Any:
+    def job_class(self) -> type[Any]:
         """The class of its training runs, a ``Job``. Importing it loads TensorFlow."""
         return getattr(self.module("job"), self.job)
 
     @property
-    def bundle_class(self) -> Any:
+    def bundle_class(self) -> type[Any]:
         """The class of its trained models, a ``Bundle``."""
         return getattr(self.module("bundle"), self.bundle)
 
@@ -235,7 +236,7 @@ def of_tagged_words() -> Task:
     return next(task for task in every() if task.takes_tokens)
 
 
-def text_encoder_class() -> Any:
+def text_encoder_class() -> type[Any]:
     """Return the class of the text encoders that models of other tasks read with."""
     task = next(task for task in every() if task.text_encoder)
     return getattr(task.module("encoder"), task.text_encoder)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo_runtime import answers
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class AnswerForm:
     several: AnswerForm | None = None
     more_keys: Callable[[Sequence[str]], Mapping[str, Any]] = lambda labels: {}
 
-    def of_model(self, model: Any) -> AnswerForm:
+    def of_model(self, model: object) -> AnswerForm:
         """Return the form of the answers of a trained model."""
         return self.several if self.several is not None and getattr(model, "is_several", False) else self
 
@@ -80,7 +83,7 @@ def fields(answer: Any) -> dict[str, Any]:
     return {name: value for name, value in answers.fields(answer).items() if name != "known_words"}
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """Return a value of an answer as a cell of csv.
 
     Labels are joined with vertical bars, so that ``label_separator`` reads them again.
@@ -96,6 +99,6 @@ def cell(value: Any) -> str:
     return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
-def strings(values: Any) -> list[str]:
+def strings(values: np.ndarray) -> list[str]:
     """Return the strings in an array of bytes."""
     return [value.decode() for value in values.tolist()]

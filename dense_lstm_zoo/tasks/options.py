@@ -51,7 +51,7 @@ class Option:
         """The default as ``--help`` shows it."""
         return self.otherwise or (f"{self.default:,}" if isinstance(self.default, int) else str(self.default))
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Raise ``ValueError`` for a value that is out of range or not a number. None means the default."""
         if value is None:
             return

@@ -18,7 +18,7 @@ from dense_lstm_zoo.training.resumable import Resumable
 _LAST_BATCHES = 100  # by whose seconds the time to score is estimated
 
 
-def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:
+def check_own(callbacks: object) -> list[keras.callbacks.Callback]:
     """Return a user's callbacks as a list, else raise ``ValueError``."""
     must = "callbacks must be a list of keras.callbacks.Callback; received"
     if not isinstance(callbacks, list | tuple):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.bundles.folder import BundleFolder
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
     from dense_lstm_zoo.training.context_source import Context
 
 _AT_ONCE = 4096  # items of a corpus that are written out together, for its checksum
@@ -66,7 +67,7 @@ class Job(abc.ABC):
         source: The trained model whose words go on, for training with ``init_from``.
     """
 
-    CORPUS: ClassVar[type]  # has ``dev`` and ``test``
+    CORPUS: ClassVar[type[AnyCorpus]]  # has ``dev`` and ``test``
     NEEDS: ClassVar[str]  # start of the error for any other type
     OTHER_SOURCES: ClassVar[str] = ""  # end of the error for a source that ``read_other_source`` does not take
 
@@ -144,10 +145,9 @@ class Job(abc.ABC):
         """Return the bundle of a trained model, without scores."""
 
     @classmethod
-    def check_corpus(cls, corpus: Any) -> None:
+    def check_corpus(cls, corpus: object) -> None:
         """Raise ``ValueError`` for anything but a corpus of this task, and for a dev or test part without texts."""
-        kind: Any = cls.CORPUS
-        if not isinstance(corpus, kind):
+        if not isinstance(corpus, cls.CORPUS):
             raise ValueError(f"{cls.NEEDS}; received {type(corpus).__name__}.")
         for part in ("dev", "test"):
             texts = getattr(corpus, part)
@@ -161,7 +161,7 @@ class Job(abc.ABC):
 
     @staticmethod
     @abc.abstractmethod
-    def fingerprint(corpus: Any) -> str:
+    def fingerprint(corpus: AnyCorpus) -> str:
         """Return a checksum of all data in a corpus. A run resumes only on the same data."""
 
     def score(self, bundle: Bundle, **options: Any) -> dict[str, Any]:
@@ -278,7 +278,7 @@ class WordVectorJob(Job):
         return {"embedding_matrix": self.words.matrix, "context_weights": context}
 
     @classmethod
-    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+    def fingerprint(cls, corpus: AnyCorpus, matrix: np.ndarray | None = None) -> str:
         """Return a checksum of a corpus and word vectors."""
         digest = hashlib.sha256()
         for number, part in enumerate(cls.PARTS):
@@ -306,7 +306,7 @@ class WordVectorJob(Job):
         }
 
 
-def _contents(part: Any) -> Iterator[str]:
+def _contents(part: object) -> Iterator[str]:
     """Yield all that a part of a corpus holds, piece by piece. Its ``repr`` only counts its texts."""
     if not dataclasses.is_dataclass(part):
         yield repr(part)
@@ -321,7 +321,7 @@ def _contents(part: Any) -> Iterator[str]:
     yield ")"
 
 
-def _listing(items: Any) -> Iterator[str]:
+def _listing(items: object) -> Iterator[str]:
     """Yield a value's ``repr`` in pieces. Arrays and texts in a file have that of the list of their items."""
     if not isinstance(items, list | array | StoredTexts):
         yield repr(items)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.corpora.loader import AnyDataset
     from dense_lstm_zoo.training.checkpoint import Checkpoint
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
@@ -42,7 +43,7 @@ class Paused(Exception):  # noqa: N818 - not an error
 def train(
     name: str,
     /,
-    dataset: Any,
+    dataset: AnyDataset,
     run_dir: str | Path,
     *,
     recipe: str | None = None,

@@ -128,5 +128,5 @@ def is_free(name: str) -> bool:
     return name in _FREE or name.endswith("dropout")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple | list) else value

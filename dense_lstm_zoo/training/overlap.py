@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.training.job import Job
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 PARTS = ("test", "dev")
 
@@ -19,7 +22,7 @@ def check_overlap(
     hashes: np.ndarray,
     source: str | Path,
     job_class: type[Job],
-    corpus: Any,
+    corpus: AnyCorpus,
     *,
     forced: bool = False,
     refused: Collection[str] = PARTS,
@@ -52,7 +55,7 @@ def check_overlap(
     return counts
 
 
-def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: Any) -> None:
+def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: AnyCorpus) -> None:
     """Check a corpus that is scored after training, apart from it. Without ``init_from`` nothing is checked."""
     if options.get("init_from") is None:
         return

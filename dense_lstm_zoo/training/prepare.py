@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
+    from dense_lstm_zoo.corpora.loader import AnyDataset
     from dense_lstm_zoo.training.callbacks import TimeLimit
     from dense_lstm_zoo.training.freezing import Freeze
-    from dense_lstm_zoo.training.job import Job
+    from dense_lstm_zoo.training.job import Job, Source
 
 
 @dataclass(eq=False)
@@ -56,7 +58,7 @@ class Run:
             notes.show(text)
 
 
-def prepare(request: Request, dataset: Any, progress: bool) -> Run:
+def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
     """Read the data and build the model of a request that has been checked.
 
     Args:
@@ -167,7 +169,7 @@ def _lacks_bfloat16() -> bool:
     return not has_gpu() and not machine.has_bfloat16()
 
 
-def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
+def _covered(request: Request, corpus: AnyCorpus, source: Source | None) -> tuple[Request, Job]:
     """Return the request and its job. Words that vectors which nobody named hardly cover are trained themselves."""
     job_class, trained = request.task.job_class, [source.trained] if source else []
     try:

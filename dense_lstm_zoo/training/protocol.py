@@ -177,7 +177,7 @@ def run_protocol(
         pipes.regular(files.existing_file(vectors), "every run reads it")
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
-    corpus: Any = as_corpus(dataset, task.name)
+    corpus: AnyCorpus = as_corpus(dataset, task.name)
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
@@ -21,6 +21,9 @@ from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 from dense_lstm_zoo.training import defaults, effort, run_folder
 from dense_lstm_zoo.training.class_weights import check_loss
 from dense_lstm_zoo_runtime import install
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class Request:
     few_texts: int = 0  # the number up to which, without a dev part, another request takes its place
     for_few_texts: Request | None = None
 
-    def for_corpus(self, corpus: Any) -> Request:
+    def for_corpus(self, corpus: AnyCorpus) -> Request:
         """Return the request for a corpus of this size: that for few texts, or with a schedule that nobody sets."""
         if self.for_few_texts is not None and corpus.dev is None and len(corpus.train) <= self.few_texts:
             return self.for_few_texts

@@ -17,6 +17,7 @@ from dense_lstm_zoo.tasks.options import RUNNING, WORD_VECTORS
 from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
     from dense_lstm_zoo.training.request import Request
 
 NAME = "run.toml"
@@ -43,7 +44,7 @@ _PATHS = ("train_file", "dev_file", "test_file", "vectors", "init_from", "contex
 _LARGEST = 1 << 20  # bytes
 
 
-def text_of(request: Request, corpus: Any) -> str:
+def text_of(request: Request, corpus: AnyCorpus) -> str:
     """Return the content of the file for a run.
 
     Args:
@@ -157,7 +158,7 @@ def _check_names(
         raise ValueError(f"{path}: {checks.unknown_name(f'name {section_name}:', name, every)}")
 
 
-def _text(path: str | Path, name: str, value: Any) -> str:
+def _text(path: str | Path, name: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{path}: {name} must be text in quotation marks; it is {value!r:.80}.")
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.display import notes
@@ -15,10 +15,12 @@ from dense_lstm_zoo.training.request import Request
 if TYPE_CHECKING:
     import numpy as np
 
+    from dense_lstm_zoo.corpora.loader import AnyDataset
+
 _ERRORS = 1.5  # standard errors by which a trained model must be ahead
 
 
-def prepare_best(request: Request, dataset: Any, progress: bool) -> Run:
+def prepare_best(request: Request, dataset: AnyDataset, progress: bool) -> Run:
     """Prepare a run, and where the request names other starts, the one with the best last layer on dev.
 
     What each start gives before any training is compared, by a logistic regression on part of the texts. A trained
@@ -66,7 +68,7 @@ def _best(scratch: Request, values: Mapping[Request, np.ndarray]) -> Request:
     return best
 
 
-def _scores(request: Request, dataset: Any) -> Iterator[tuple[Request, tuple[np.ndarray, float]]]:
+def _scores(request: Request, dataset: AnyDataset) -> Iterator[tuple[Request, tuple[np.ndarray, float]]]:
     for start in (request, *request.starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the chosen one is prepared again, and warns then

@@ -109,7 +109,7 @@ def read_progress(state: dict[str, Any], monitor: str) -> tuple[Progress, dict[s
     return Progress(history, best, inside), sums
 
 
-def _inside(place: Any) -> Inside:
+def _inside(place: object) -> Inside:
     batches, callbacks = (place.get(name) if isinstance(place, dict) else None for name in ("batches", "callbacks"))
     if isinstance(batches, bool) or not isinstance(batches, int) or batches < 1:
         raise ValueError(f"its number of batches inside an epoch is {batches!r}")

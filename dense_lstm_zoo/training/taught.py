@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dense_lstm_zoo.tasks.options import SOFT_LABELS, Options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 CAUTION = (
     "no text has a label of its own, so that scores of texts held out only say how often the model agrees with its "
@@ -13,7 +18,25 @@ CAUTION = (
 )
 
 
-def check(corpus: Any, options: Options, columns: str) -> None:
+class TaughtPart(Protocol):
+    """The training part of a corpus of any task whose texts may have soft labels."""
+
+    @property
+    def is_soft(self) -> bool:
+        """True if the texts have probabilities."""
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """The texts that have a label of their own: bool (texts,)."""
+
+    @property
+    def teachers(self) -> Sequence[str]:
+        """Those who gave the probabilities."""
+
+    def __len__(self) -> int: ...
+
+
+def check(corpus: AnyCorpus, options: Options, columns: str) -> None:
     """Raise ``ValueError`` for soft labels where scores need right ones, and for options of them without any.
 
     Args:
@@ -34,7 +57,7 @@ def check(corpus: Any, options: Options, columns: str) -> None:
             )
 
 
-def summary(train: Any, labels: Sequence[str], options: Options) -> str:
+def summary(train: TaughtPart, labels: Sequence[str], options: Options) -> str:
     """Return a line about the teacher, for the log."""
     teachers = f"taught by {', '.join(train.teachers)}: " if train.teachers else ""
     return (
@@ -44,7 +67,7 @@ def summary(train: Any, labels: Sequence[str], options: Options) -> str:
     )
 
 
-def record(train: Any, options: Options) -> dict[str, Any]:
+def record(train: TaughtPart, options: Options) -> dict[str, Any]:
     """Return the options of soft labels that are set, and who gave them, for the config. Empty without any."""
     set_options = {option.name: getattr(options, option.name) for option in SOFT_LABELS}
     record = {name: value for name, value in set_options.items() if value is not None}
