@@ -8,7 +8,7 @@ import os
 import socket
 import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners import create_runner
@@ -100,20 +100,20 @@ class _Quietly:
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._parser = parser
 
-    def add_argument(self, *names: str, **settings: Any) -> Any:
+    def add_argument(self, *names: str, **settings: Any) -> argparse.Action | None:
         free = [name for name in names if name not in self._parser._option_string_actions]
         return self._parser.add_argument(*free, **settings) if free else None
 
-    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+    def add_mutually_exclusive_group(self, **_: object) -> Self:
         return self
 
-    def add_argument_group(self, *_: Any, **__: Any) -> Any:
+    def add_argument_group(self, *_: object, **__: object) -> Self:
         return self
 
 
-def _subclasses(kind: Any) -> list[Any]:
+def _subclasses(kind: type) -> list[type]:
     """Return all classes derived from one, however indirectly."""
-    own: list[Any] = kind.__subclasses__()
+    own: list[type] = kind.__subclasses__()
     return [descendant for sub in own for descendant in (sub, *_subclasses(sub))]
 
 

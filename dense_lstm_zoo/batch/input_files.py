@@ -208,7 +208,7 @@ def _parquet(layout: Layout) -> tuple[Layout, list[str]]:
     import pyarrow
     from pyarrow import parquet
 
-    def schema_of(path: str) -> Any:
+    def schema_of(path: str) -> pyarrow.Schema:
         with open_file(path) as stream:
             try:
                 return parquet.read_schema(stream).remove_metadata()

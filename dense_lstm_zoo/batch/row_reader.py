@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import Layout, Part
@@ -17,6 +17,9 @@ from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import repeats_names
 from dense_lstm_zoo.data.tables import parse_json_object
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Row = dict[str, Any]
 _CONTENT = 200  # characters of a bad row that are kept
@@ -123,7 +126,7 @@ def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
             yield {"number": number, "text": padded[text_at], "row": dict(zip(names, padded, strict=True))}
 
 
-def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
+def _parquet(stream: BinaryIO, part: Part, layout: Layout) -> Iterator[Row]:
     from pyarrow import parquet
 
     number, key = part.first, layout.text_column
@@ -153,7 +156,7 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
                 return
 
 
-def _check_times(batch: Any, columns: Sequence[int]) -> None:
+def _check_times(batch: pyarrow.RecordBatch, columns: Sequence[int]) -> None:
     """Raise ``ValueError`` if a column of a row has a time of day with nanoseconds, which Python's times lose."""
     import pyarrow
 
@@ -170,7 +173,7 @@ def _check_times(batch: Any, columns: Sequence[int]) -> None:
             ) from None
 
 
-def _in_microseconds(kind: Any) -> Any:
+def _in_microseconds(kind: pyarrow.DataType) -> pyarrow.DataType:
     import pyarrow
 
     if pyarrow.types.is_list(kind):

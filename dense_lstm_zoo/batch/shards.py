@@ -6,7 +6,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import apache_beam as beam
 from apache_beam.io.filesystem import CompressionTypes
@@ -63,7 +63,7 @@ class Read(beam.DoFn):
 class BadSink:
     """Writes bad rows as JSON lines: file, line or row, reason, and the beginning of the row."""
 
-    def __init__(self, stream: Any, layout: Layout) -> None:
+    def __init__(self, stream: _Summed, layout: Layout) -> None:
         self._stream, self._layout = stream, layout
 
     def write(self, row: dict[str, Any]) -> None:
@@ -148,10 +148,10 @@ class _Shard:
 class _Summed:
     """A stream to write to that counts and sums its bytes."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream, self.sum, self.size, self.closed = stream, hashlib.sha256(), 0, False
 
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         self.sum.update(data)
         self.size += len(memoryview(data))
         self._stream.write(data)

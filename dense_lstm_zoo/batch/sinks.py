@@ -6,12 +6,15 @@ import dataclasses
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.storage import json_files
 from dense_lstm_zoo.tasks.answers import AnswerForm, cell
+
+if TYPE_CHECKING:
+    import pyarrow
 
 SUFFIXES = {"text": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 # What a row that was read as the first can be written as.
@@ -127,7 +130,7 @@ class ParquetSink:
         self._rows = []
 
 
-def _arrow_type(kind: Any) -> Any:
+def _arrow_type(kind: Any) -> pyarrow.DataType:
     """Return the Arrow type of a value: a string, a number, a list, or an object with the fields of a dataclass."""
     import pyarrow
 

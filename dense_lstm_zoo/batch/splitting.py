@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import BinaryIO
 
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout, Part
 from dense_lstm_zoo.batch.streams import Lines, is_packed, open_file
@@ -65,7 +65,7 @@ def _of_lines(lines: Lines, file: int, layout: Layout, dialect: Dialect | None) 
         yield Part(file, first, start, lines.at, quoted=quoted)
 
 
-def _of_row_groups(stream: Any, file: int, layout: Layout) -> Iterator[Part]:
+def _of_row_groups(stream: BinaryIO, file: int, layout: Layout) -> Iterator[Part]:
     import pyarrow
     from pyarrow import parquet
 

@@ -53,7 +53,7 @@ THRESHOLD = argument(
 )
 
 
-def check_threshold(value: Any, task: Task) -> None:
+def check_threshold(value: object, task: Task) -> None:
     """Raise ``ValueError`` for a threshold that no model of the task takes, before one is loaded."""
     if value is None:
         return

@@ -93,7 +93,7 @@ def command(
 class Program(argparse.ArgumentParser):
     """The program, which names the command that a misspelt one is near to."""
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             self.exit(2, f"error: {checks.unknown_name('command', value, list(action.choices))}\n")
 

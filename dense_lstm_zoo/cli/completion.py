@@ -66,7 +66,7 @@ def _hide_others(commands: Iterable[CommandParser], model: str) -> None:
 def _with_files(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     """Return a completer of names and files."""
 
-    def completer(prefix: str, **_: Any) -> list[str]:
+    def completer(prefix: str, **_: object) -> list[str]:
         from argcomplete.completers import FilesCompleter
 
         return [name for name in names() if name.startswith(prefix)] + list(FilesCompleter()(prefix))

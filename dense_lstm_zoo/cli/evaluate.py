@@ -44,7 +44,7 @@ def evaluate(
     errors: str | None,
     overwrite: bool,
     form: str,
-    threshold: Any,
+    threshold: float | dict[str, float] | None,
     **file_options: str | None,
 ) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""

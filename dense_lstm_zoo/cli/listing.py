@@ -117,7 +117,7 @@ def describe(name: str, form: str) -> None:
         notes.show(description)
 
 
-def _json_value(value: Any) -> str:
+def _json_value(value: object) -> str:
     return "required" if value is registry.REQUIRED else str(value)
 
 

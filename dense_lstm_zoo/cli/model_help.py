@@ -7,7 +7,6 @@ import inspect
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
@@ -126,7 +125,7 @@ def _line(action: argparse.Action) -> Line:
     return name + value + (" ..." if action.nargs == "+" else ""), help, default
 
 
-def _typed(default: Any) -> str:
+def _typed(default: object) -> str:
     """Return a default as a user types it."""
     if default is REQUIRED:
         return "required"

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.cli import few_texts, writing
@@ -26,6 +26,10 @@ from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.answers import cell, fields
 from dense_lstm_zoo_runtime.schemes import SchemeError, scheme_of
 from dense_lstm_zoo_runtime.streams import for_reading
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo_runtime import Predictor
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Request:
     token_column: int | str | None = None
     separator: str | None = None
     delimiter: str | None = None
-    threshold: Any = None
+    threshold: float | dict[str, float] | None = None
 
     @property
     def name(self) -> str:
@@ -156,7 +160,7 @@ class _UnknownTexts:
             )
 
 
-def _shapes(task: Task, model: Any) -> writing.Shapes:
+def _shapes(task: Task, model: Bundle | Predictor) -> writing.Shapes:
     labels: Sequence[str] = model.labels
     form = task.answers.of_model(model)
     return writing.Shapes(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import Any
 
 from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, UPOS, XPOS, is_conllu_row
 from dense_lstm_zoo.data.records import Record
+from dense_lstm_zoo_runtime.answers import TaggedSentence
 
 # The universal parts of speech: universaldependencies.org/u/pos.
 _UNIVERSAL = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART"}
 _UNIVERSAL |= {"PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
 
 
-def with_tags(record: Record, sentence: Any, separator: str | None) -> list[str]:
+def with_tags(record: Record, sentence: TaggedSentence, separator: str | None) -> list[str]:
     """Return the lines of a sentence unchanged, with the tag appended to each that has a token.
 
     Args:
@@ -36,7 +36,7 @@ def with_tags(record: Record, sentence: Any, separator: str | None) -> list[str]
     return [row if token is None else row.rstrip(blank) + (separator or " ") + next(tags) for row, token in lines]
 
 
-def as_conllu(record: Record, sentence: Any, column: int) -> list[str]:
+def as_conllu(record: Record, sentence: TaggedSentence, column: int) -> list[str]:
     """Return the lines of a sentence as CoNLL-U, with its tags in a column. There are none without a token.
 
     Lines that are CoNLL-U already keep their other columns.
@@ -78,7 +78,7 @@ def _replaced(row: str, column: int, cell: str) -> str:
     return "\t".join([*cells[:column], cell, *cells[column + 1 :]])
 
 
-def _check(record: Record, sentence: Any, form: str, can_be: Callable[[str], bool]) -> None:
+def _check(record: Record, sentence: TaggedSentence, form: str, can_be: Callable[[str], bool]) -> None:
     token = next((token for token in sentence.tokens if not can_be(token)), None)
     if token is not None:
         raise ValueError(f"{record.location}: {form} cannot hold the token {token!r}. Use --format jsonl.")

@@ -11,7 +11,7 @@ import hmac
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,12 +105,14 @@ class TokenRequired(grpc.ServerInterceptor):
     def __init__(self, token: str) -> None:
         self._token = token.encode()
 
-        def refuse(request: Any, context: grpc.ServicerContext) -> None:
+        def refuse(request: object, context: grpc.ServicerContext) -> None:
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "this sweep's token is missing or wrong")
 
         self._refusal = grpc.unary_unary_rpc_method_handler(refuse)
 
-    def intercept_service(self, continuation: Callable[..., Any], details: grpc.HandlerCallDetails) -> Any:
+    def intercept_service(
+        self, continuation: Callable[..., Any], details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler | None:
         """Return the call's handler, or a handler that refuses it."""
         tokens = [value for name, value in details.invocation_metadata if name == _HEADER]
         if len(tokens) == 1 and hmac.compare_digest(str(tokens[0]).encode(), self._token):
@@ -123,10 +125,10 @@ class _Details(NamedTuple):
 
     method: str
     timeout: float | None
-    metadata: Any
-    credentials: Any
+    metadata: Sequence[tuple[str, str | bytes]] | None
+    credentials: grpc.CallCredentials | None
     wait_for_ready: bool | None
-    compression: Any
+    compression: grpc.Compression | None
 
 
 class TokenShown(grpc.UnaryUnaryClientInterceptor):
@@ -140,7 +142,9 @@ class TokenShown(grpc.UnaryUnaryClientInterceptor):
     def __init__(self, token: str, patience: float) -> None:
         self._token, self._patience = token, patience
 
-    def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+    def intercept_unary_unary(
+        self, continuation: Callable[..., Any], details: grpc.ClientCallDetails, request: object
+    ) -> grpc.Call:
         """Make the call with the token."""
         metadata = [*(details.metadata or ()), (_HEADER, self._token)]
         call = _Details(details.method, self._patience, metadata, details.credentials, True, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from dense_lstm_zoo.models import registry
@@ -102,7 +102,7 @@ def check_budget(
         fit_width(model, at, budget)
 
 
-def _ends(name: str, values: Any) -> list[Any]:
+def _ends(name: str, values: Range | Sequence[Any]) -> list[Any]:
     """Return the values of an axis, of a range its ends."""
     if not isinstance(values, Range):
         return list(values)

@@ -37,14 +37,14 @@ def locked(method: Method) -> Method:
     """
 
     @keras_tuner.synchronized
-    def caught(self: Any, *arguments: Any, **options: Any) -> tuple[Any, BaseException | None]:
+    def caught(self: keras_tuner.Oracle, *arguments: Any, **options: Any) -> tuple[Any, BaseException | None]:
         try:
             return method(self, *arguments, **options), None
         except BaseException as error:
             return None, error
 
     @functools.wraps(method)
-    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+    def call(self: keras_tuner.Oracle, *arguments: Any, **options: Any) -> Any:
         value, error = caught(self, *arguments, **options)
         if error is not None:
             raise error

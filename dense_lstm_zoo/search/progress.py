@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keras_tuner.engine.trial import Trial
 
@@ -15,6 +15,9 @@ from dense_lstm_zoo.search import report, trouble
 from dense_lstm_zoo.search.oracles import Durable
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.trial import RESULT
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWS_WITHIN = 90.0  # seconds: a network file system may hide a new file for up to a minute
 
@@ -101,7 +104,7 @@ class Progress:
                 shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
         return True
 
-    def _line(self, trial: Trial, table: Any) -> str:
+    def _line(self, trial: Trial, table: pd.DataFrame) -> str:
         """Return a line with the trial's values and score, the best so far and the time left."""
         row = table[table["trial"] == trial.trial_id].iloc[0]
         values = report.point_text(row, table)

@@ -62,13 +62,13 @@ def value_columns(trials: pd.DataFrame) -> list[str]:
     return [name for name in trials.columns if name not in own and not name.startswith("test_")]
 
 
-def point_text(row: Any, trials: pd.DataFrame) -> str:
+def point_text(row: pd.Series, trials: pd.DataFrame) -> str:
     """Return the values of a trial in a line. A width that a budget did not decide has none."""
     values = {name: row[name] for name in value_columns(trials)}
     return " ".join(f"{name}={short(value)}" for name, value in values.items() if value == value)
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value for display.
 
     Example:

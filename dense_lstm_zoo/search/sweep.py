@@ -37,7 +37,7 @@ def _print(text: str) -> None:
     notes.show(text)
 
 
-def _silent(_: Any) -> None:
+def _silent(_: object) -> None:
     """Do nothing with it."""
 
 

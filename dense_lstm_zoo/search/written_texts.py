@@ -6,7 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.corpora.loader import load_corpus
@@ -14,9 +14,16 @@ from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.search.settings import TEXTS, is_claimed
 from dense_lstm_zoo.storage import files
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
+
 
 @contextlib.contextmanager
-def written_texts(dataset: Any, columns: Mapping[str, Any], task: str, run_dir: Path) -> Iterator[Dataset]:
+def written_texts(
+    dataset: pd.DataFrame | Mapping[str, pd.DataFrame], columns: Mapping[str, Any], task: str, run_dir: Path
+) -> Iterator[Dataset]:
     """Yield the dataset of tables in memory, as files of JSON lines in a sweep's folder.
 
     If the block fails before the sweep has begun, the files are removed again.
@@ -58,7 +65,7 @@ def written_texts(dataset: Any, columns: Mapping[str, Any], task: str, run_dir: 
         raise
 
 
-def _kind(corpus: Any) -> dict[str, str]:
+def _kind(corpus: AnyCorpus) -> dict[str, str]:
     """Return the option that says that texts may have several labels, where soft labels alone could not."""
-    train: Any = corpus.train
+    train = corpus.train
     return {"label_separator": SEPARATOR} if getattr(train, "is_soft", False) and train.is_several else {}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.text_hashes import text_hash
@@ -16,6 +16,12 @@ from dense_lstm_zoo.data.frames import check_frame, column, is_frame
 from dense_lstm_zoo.data.label_columns import Label, LabelColumns
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A file, a table in memory, or strings.
+TextsToLabel: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | Iterable[str]"
 
 
 @dataclass
@@ -41,7 +47,7 @@ class RawTexts:
 
 
 def read_texts(
-    source: Any,
+    source: TextsToLabel,
     *,
     text_column: str | None = None,
     label_column: str | None = None,
@@ -78,7 +84,7 @@ def read_texts(
 
 
 def _pairs(
-    source: Any, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
+    source: TextsToLabel, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
 ) -> Iterator[tuple[str, Label | None]]:
     """Yield each text with its label, or None."""
     if is_frame(source):

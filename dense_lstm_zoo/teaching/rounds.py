@@ -21,6 +21,9 @@ from dense_lstm_zoo.training.protocol import run_protocol
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dense_lstm_zoo.corpora.loader import AnyDataset
+    from dense_lstm_zoo.teaching.raw_texts import TextsToLabel
+
 ROUNDS, MODELS, THRESHOLD = 3, 3, 0.9
 _DEV_FRACTION = 0.1
 
@@ -58,8 +61,8 @@ class SelfTrainResult:
 def self_train(
     name: str,
     /,
-    dataset: Any,
-    texts: Any,
+    dataset: AnyDataset,
+    texts: TextsToLabel,
     run_dir: str | os.PathLike[str],
     *,
     rounds: int = ROUNDS,
@@ -104,7 +107,7 @@ def self_train(
     checks.integer("seed", seed, minimum=0)
     task = check_request(name, rounds, models, threshold, augment)
     folder, texts = files.resolved(run_dir), read_texts(texts).texts
-    corpus: Any = as_corpus(dataset, task.name)
+    corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)

@@ -91,7 +91,7 @@ def _write_parquet(output: Target, columns: dict[str, Any], names: list[str], ro
 
     is_several = any(isinstance(label, tuple) for label in columns.get("label", ()))
 
-    def kind(name: str) -> Any:
+    def kind(name: str) -> pyarrow.DataType:
         if name == "label" and is_several:
             return pyarrow.list_(pyarrow.string())
         return pyarrow.float32() if name.startswith(PREFIX) else pyarrow.string()
@@ -110,12 +110,12 @@ def _write_parquet(output: Target, columns: dict[str, Any], names: list[str], ro
             )
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: object) -> object:
     """Return texts with what cannot be written replaced. Numbers stay as they are."""
     if not isinstance(values, list | tuple):
         return values
     return [value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for value in values]
 
 
-def _csv_cell(value: Any) -> Any:
+def _csv_cell(value: object) -> object:
     return "" if value is None else SEPARATOR.join(value) if isinstance(value, tuple) else value

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.corpora.corpus import AnyCorpus
+    from dense_lstm_zoo.corpora.loader import AnyDataset
+    from dense_lstm_zoo.teaching.raw_texts import TextsToLabel
 
 Source = str | os.PathLike[str] | Bundle | Teacher | Callable[[list[str]], Any]
 UNANSWERED = "without an answer"
@@ -210,7 +212,7 @@ def _label(
     return result
 
 
-def _corpus(dataset: Any) -> AnyCorpus | None:
+def _corpus(dataset: AnyDataset | None) -> AnyCorpus | None:
     """Return the corpus of a dataset whose texts have a label each."""
     if dataset is None:
         return None
@@ -241,7 +243,9 @@ def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     return names
 
 
-def _raw_texts(source: Teacher, texts: Any, corpus: Any, train_texts: bool, columns: dict[str, Any]) -> RawTexts:
+def _raw_texts(
+    source: Teacher, texts: TextsToLabel | None, corpus: Any, train_texts: bool, columns: dict[str, Any]
+) -> RawTexts:
     """Return the texts to label."""
     if texts is not None:
         raw = read_texts(texts, **columns)
@@ -264,7 +268,7 @@ def _raw_texts(source: Teacher, texts: Any, corpus: Any, train_texts: bool, colu
     return raw
 
 
-def _named(label: Any, names: Sequence[str]) -> Label:
+def _named(label: int | tuple[int, ...], names: Sequence[str]) -> Label:
     return tuple(names[place] for place in label) if isinstance(label, tuple) else names[label]
 
 

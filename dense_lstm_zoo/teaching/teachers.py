@@ -97,7 +97,7 @@ class BundleTeacher(Teacher):
         if self._bundle is None:
             self._bundle = load(self._open(), compile=False)
         model: Any = self._bundle
-        shares: Any = model.probabilities(texts)
+        shares = model.probabilities(texts)
         rows: np.ndarray = np.concatenate(shares) if self.takes_tokens else shares
         return rows.astype("float32")
 
@@ -187,7 +187,7 @@ class SeveralTeachers(Teacher):
 
 
 def find(
-    teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None = None
+    teacher: object, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None = None
 ) -> Teacher:
     """Return a teacher, checked. Nothing is loaded that answers will need.
 
@@ -223,7 +223,7 @@ def find(
     return single
 
 
-def _single(teacher: Any, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None) -> Teacher:
+def _single(teacher: object, labels: Sequence[str] | None, columns: dict[str, Any], is_several: bool | None) -> Teacher:
     if isinstance(teacher, Teacher):
         return teacher
     if isinstance(teacher, Bundle):

@@ -191,7 +191,7 @@ def _joined(rows: list[np.ndarray]) -> np.ndarray:
     return joined
 
 
-def find(teacher: Any, tags: Sequence[str] | None, task: Task, encoding: str | None = None) -> Teacher:
+def find(teacher: object, tags: Sequence[str] | None, task: Task, encoding: str | None = None) -> Teacher:
     """Return a teacher, checked. Nothing is loaded that answers will need.
 
     Args:
@@ -217,7 +217,7 @@ def find(teacher: Any, tags: Sequence[str] | None, task: Task, encoding: str | N
     return single
 
 
-def _single(teacher: Any, tags: Sequence[str] | None, task: Task, encoding: str | None) -> Teacher:
+def _single(teacher: object, tags: Sequence[str] | None, task: Task, encoding: str | None) -> Teacher:
     if isinstance(teacher, str | os.PathLike) and "://" not in os.fspath(teacher):
         path = user_path(os.fspath(teacher))
         if path.is_file():

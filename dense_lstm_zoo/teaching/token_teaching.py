@@ -23,6 +23,9 @@ from dense_lstm_zoo.teaching.token_texts import add, read_sentences
 if TYPE_CHECKING:
     import numpy as np
 
+    from dense_lstm_zoo.corpora.loader import AnyDataset
+    from dense_lstm_zoo.teaching.token_texts import SentencesToLabel
+
 
 def is_for_tokens(target: Target) -> bool:
     """Return whether an output is a file in columns, which has a tag for each word.
@@ -53,7 +56,7 @@ def _unfinished(target: Target) -> Path:
     return files.beside(target.real, ".unfinished")
 
 
-def read_corpus(dataset: Any) -> Any:
+def read_corpus(dataset: AnyDataset | None) -> Any:
     """Return the corpus of a dataset, or None without one.
 
     Raises:
@@ -68,11 +71,11 @@ def read_corpus(dataset: Any) -> Any:
 
 
 def label(
-    teacher: Any,
-    texts: Any,
+    teacher: object,
+    texts: SentencesToLabel | None,
     target: Target,
     *,
-    dataset: Any,
+    dataset: AnyDataset | None,
     labels: Sequence[str] | None,
     train_texts: bool,
     augment: int,
@@ -155,7 +158,9 @@ def _tags(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     return list(labels)
 
 
-def _sentences(source: Teacher, texts: Any, corpus: Any, train_texts: bool, columns: dict[str, Any]) -> RawTexts:
+def _sentences(
+    source: Teacher, texts: SentencesToLabel | None, corpus: Any, train_texts: bool, columns: dict[str, Any]
+) -> RawTexts:
     """Return the sentences to tag: those of the training part, which keep their tags, then the others."""
     rules, raw = token_teachers.rules_of(source), RawTexts()
     if corpus is not None and (train_texts or texts is None):

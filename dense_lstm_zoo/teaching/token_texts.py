@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.own_files import input_format
@@ -15,9 +15,15 @@ from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.teaching.raw_texts import RawTexts
 from dense_lstm_zoo_runtime.rules import VERSIONS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A file, a table in memory, or sentences: strings, or lists of words.
+SentencesToLabel: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | Iterable[str | Sequence[str]]"
+
 
 def read_sentences(
-    source: Any,
+    source: SentencesToLabel,
     rules: int,
     *,
     text_column: str | None = None,
@@ -51,7 +57,7 @@ def read_sentences(
     return raw
 
 
-def add(raw: RawTexts, tokens: list[str], tags: Any = None) -> None:
+def add(raw: RawTexts, tokens: list[str], tags: Sequence[str] | None = None) -> None:
     """Add a sentence with its tags, or None, unless it is empty or a file in columns cannot hold it."""
     if not tokens:
         raw.leave_out("empty")
@@ -61,7 +67,9 @@ def add(raw: RawTexts, tokens: list[str], tags: Any = None) -> None:
         raw.leave_out("with white space in a token")
 
 
-def _sentences(source: Any, text_column: str | None, encoding: str | None, delimiter: str | None) -> Iterator[Any]:
+def _sentences(
+    source: SentencesToLabel, text_column: str | None, encoding: str | None, delimiter: str | None
+) -> Iterator[Any]:
     """Yield sentences, each a string or a list of tokens."""
     if is_frame(source):
         cells = column("the frame", check_frame("texts", source), text_column or "text").tolist()
@@ -82,7 +90,7 @@ def _of_file(path: Path, text_column: str | None, encoding: str | None, delimite
             yield record.text
 
 
-def _checked(number: int, item: Any) -> Any:
+def _checked(number: int, item: Any) -> str | list[str]:
     """Return a string, or a list of strings of any sequence of them."""
     items = item.tolist() if hasattr(item, "tolist") else item
     if isinstance(items, str):
