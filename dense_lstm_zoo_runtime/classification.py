@@ -60,10 +60,10 @@ class Classifier:
         """Yield None after each step of an explanation, and the explanation at the end. See ``Predictor.explain``."""
         if not isinstance(text, str | bytes):
             raise TypeError(f"The text must be a string; received {text!r:.80} ({type(text).__name__}).")
-        chosen = None if label is None else self.decisions.place_of(label)
+        place = None if label is None else self.decisions.place_of(label)
         tokens = self._ids.tokens(text)
         logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
-        best = int(logits[0].argmax()) if chosen is None else chosen
+        best = int(logits[0].argmax()) if place is None else place
         yield None
         group = omissions.group_size(len(tokens))
         starts = range(0, len(tokens), group)

@@ -34,7 +34,7 @@ class Decisions:
 
     Example:
         >>> decisions = Decisions(["food", "staff"], is_several=True, thresholds={"staff": 0.2})
-        >>> decisions.chosen(np.array([[0.6, 0.3], [0.4, 0.1]])).tolist()
+        >>> decisions.decide(np.array([[0.6, 0.3], [0.4, 0.1]])).tolist()
         [[True, True], [False, False]]
     """
 
@@ -78,10 +78,10 @@ class Decisions:
         """The threshold of each label, where texts may have several: float64 (labels,)."""
         return np.array([self.thresholds.get(label, _DEFAULT) for label in self.labels])
 
-    def chosen(self, probabilities: np.ndarray) -> np.ndarray:
+    def decide(self, probabilities: np.ndarray) -> np.ndarray:
         """Return whether each text has each label, bool (texts, labels), from the probabilities of several labels."""
-        chosen: np.ndarray = probabilities >= self.values.astype(probabilities.dtype)
-        return chosen
+        has_label: np.ndarray = probabilities >= self.values.astype(probabilities.dtype)
+        return has_label
 
     def best(self, logits: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
         """Return the index of each text's label, (texts,), where texts have one."""
@@ -97,9 +97,9 @@ class Decisions:
     ) -> Iterator[Prediction]:
         """Yield the prediction for each text, from its logits and probabilities (texts, labels)."""
         if self.is_several:
-            rows = zip(texts, probabilities, self.chosen(probabilities), word_counts, strict=True)
-            for text, shares, chosen, count in rows:
-                yield of_several(self.labels, text, shares, chosen, count)
+            rows = zip(texts, probabilities, self.decide(probabilities), word_counts, strict=True)
+            for text, shares, label_mask, count in rows:
+                yield of_several(self.labels, text, shares, label_mask, count)
             return
         best = self.best(logits, probabilities).tolist()
         for text, row, place, count in zip(texts, probabilities.tolist(), best, word_counts, strict=True):
@@ -107,7 +107,7 @@ class Decisions:
 
 
 def of_several(
-    labels: Sequence[str], text: str, shares: np.ndarray, chosen: np.ndarray, count: int | None
+    labels: Sequence[str], text: str, shares: np.ndarray, label_mask: np.ndarray, count: int | None
 ) -> Prediction:
     """Return the prediction for a text that may have several labels.
 
@@ -115,10 +115,10 @@ def of_several(
         labels: The names of the classes.
         text: The text.
         shares: The probability of each label: (labels,).
-        chosen: Whether the text has each: (labels,).
+        label_mask: Whether the text has each: (labels,).
         count: The number of its known words.
     """
-    order = [place for place in np.argsort(-shares, kind="stable").tolist() if chosen[place]]
+    order = [place for place in np.argsort(-shares, kind="stable").tolist() if label_mask[place]]
     label, probability = "", float(np.prod(1 - shares.astype(np.float64)))
     if order:
         label, probability = labels[order[0]], float(shares[order[0]])

@@ -42,8 +42,8 @@ def execute(path: Path) -> None:
     """Run one notebook in a folder that is then deleted, and write it back."""
     with tempfile.TemporaryDirectory() as folder:
         notebook = run(path, folder)
-    if found := complaints(notebook):
-        raise SystemExit(f"{path} is left as it was: it wrote to stderr:\n" + "\n".join(found))
+    if lines := complaints(notebook):
+        raise SystemExit(f"{path} is left as it was: it wrote to stderr:\n" + "\n".join(lines))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":

@@ -83,7 +83,7 @@ def test_every_classifier_has_the_same_weights_for_one_label_and_for_several(nam
 def test_scores_are_those_of_scikit_learn():
     decisions = Decisions(list("abcd"), True, {"a": 0.3, "b": 0.7})
     shares = sigmoid(LOGITS)
-    chosen = decisions.chosen(shares)
+    chosen = decisions.decide(shares)
     assert chosen.tolist() == (shares >= [0.3, 0.7, 0.5, 0.5]).tolist()
     scores = label_sets.scores(TARGETS, chosen, LOGITS, None)
     expected = {
@@ -148,8 +148,8 @@ def test_the_temperature_is_the_best_for_all_decisions():
     assert fit_temperature(np.array([[3.0, -2.0]]), np.array([[1, 0]])) == 1.0  # all right: says nothing
     thresholds = {"a": 0.3, "b": 0.9}
     moved = label_sets.moved(thresholds, None, 2.0)
-    before = Decisions(list("abcd"), True, thresholds).chosen(sigmoid(LOGITS.astype(float)))
-    after = Decisions(list("abcd"), True, moved).chosen(sigmoid(LOGITS.astype(float), 2.0))
+    before = Decisions(list("abcd"), True, thresholds).decide(sigmoid(LOGITS.astype(float)))
+    after = Decisions(list("abcd"), True, moved).decide(sigmoid(LOGITS.astype(float), 2.0))
     np.testing.assert_array_equal(before, after)
 
 
@@ -238,4 +238,4 @@ def test_several_labels_come_likeliest_first_and_may_be_none():
     assert (first.labels, first.label, first.probability) == (["b", "a"], "b", 0.8)
     assert (second.labels, second.label) == ([], "")
     assert second.probability == pytest.approx(0.9 * 0.6 * 0.8)
-    assert decisions.with_threshold({"b": 0.3}).chosen(shares).tolist() == [[True, True, False], [False, True, False]]
+    assert decisions.with_threshold({"b": 0.3}).decide(shares).tolist() == [[True, True, False], [False, True, False]]

@@ -136,7 +136,7 @@ class Table:
         if self.space is None:
             small.pop("epochs", None)  # each row has its own
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
-            return plan_rows(rows, dataset, chosen=row_names, **{**self.arguments, **small, **options})
+            return plan_rows(rows, dataset, row_names=row_names, **{**self.arguments, **small, **options})
         fixed = {**self.arguments, **options}
         budget: str | int | None = self.budget
         if quick:

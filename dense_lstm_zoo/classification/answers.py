@@ -23,7 +23,7 @@ def _of_outputs(texts: Sequence[str], outputs: Mapping[str, Any]) -> list[Predic
         from dense_lstm_zoo_runtime.decisions import of_several
 
         several = zip(texts, outputs["probabilities"], outputs["predicted"], strict=True)
-        return [of_several(names, text, shares, chosen, None) for text, shares, chosen in several]
+        return [of_several(names, text, shares, label_mask, None) for text, shares, label_mask in several]
     rows = zip(texts, strings(outputs["label"]), outputs["probabilities"].tolist(), strict=True)
     return [
         Prediction(text, label, shares[names.index(label)], dict(zip(names, shares, strict=True)))

@@ -464,7 +464,7 @@ class ClassificationBundle(Bundle):
         """Return the index of each text's label, (texts,), or where texts may have several, bool (texts, classes)."""
         logits = self._all_logits(texts)
         shares = self._shares(logits)
-        return self.decisions.chosen(shares) if self.is_several else self.decisions.best(logits, shares)
+        return self.decisions.decide(shares) if self.is_several else self.decisions.best(logits, shares)
 
     def labelled(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[Split, np.ndarray]:
         """Return labelled texts, given as to ``evaluate``, and the index of each one's label among the bundle's.

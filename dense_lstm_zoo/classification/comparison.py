@@ -38,8 +38,8 @@ def outcomes(
     split, right = first.labelled(data, label_names)
     if first.is_several:
         columns = [[key(label) for label in second.labels].index(key(label)) for label in first.labels]
-        chosen = second.predict_indices(split.texts)[:, columns]
-        return of_label_sets(split.texts, right > 0, first.predict_indices(split.texts), chosen, first.labels)
+        second_labels = second.predict_indices(split.texts)[:, columns]
+        return of_label_sets(split.texts, right > 0, first.predict_indices(split.texts), second_labels, first.labels)
     place = {key(label): i for i, label in enumerate(first.labels)}
     of_second = np.array([place[key(label)] for label in second.labels])
     predicted = of_second[second.predict_indices(split.texts)]

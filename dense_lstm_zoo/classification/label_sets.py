@@ -28,36 +28,38 @@ def joined(label_names: Sequence[str], row: np.ndarray) -> str:
     return SEPARATOR.join(label_names[place] for place in np.flatnonzero(row).tolist())
 
 
-def exact_matches(targets: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def exact_matches(targets: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return for each text whether its labels are exactly the right ones: bool (texts,)."""
-    matches: np.ndarray = ((targets > 0) == chosen).all(axis=1)
+    matches: np.ndarray = ((targets > 0) == predictions).all(axis=1)
     return matches
 
 
-def f1_of_labels(targets: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def f1_of_labels(targets: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the F1 of each label, NaN where it neither occurs nor is given: (labels,)."""
-    hits, both = ((targets > 0) & chosen).sum(axis=0), (targets > 0).sum(axis=0) + chosen.sum(axis=0)
+    hits, both = ((targets > 0) & predictions).sum(axis=0), (targets > 0).sum(axis=0) + predictions.sum(axis=0)
     return np.divide(2 * hits, both, out=np.full(len(both), np.nan), where=both > 0)
 
 
-def micro_f1(targets: np.ndarray, chosen: np.ndarray) -> float:
+def micro_f1(targets: np.ndarray, predictions: np.ndarray) -> float:
     """Return the F1 of all decisions together, 1 where no text has a label and none is given.
 
     Example:
         >>> micro_f1(np.array([[1, 1], [0, 1]]), np.array([[True, False], [False, True]]))
         0.8
     """
-    both = int((targets > 0).sum() + chosen.sum())
-    return 2 * int(((targets > 0) & chosen).sum()) / both if both else 1.0
+    both = int((targets > 0).sum() + predictions.sum())
+    return 2 * int(((targets > 0) & predictions).sum()) / both if both else 1.0
 
 
-def macro_f1(targets: np.ndarray, chosen: np.ndarray) -> float:
+def macro_f1(targets: np.ndarray, predictions: np.ndarray) -> float:
     """Return the mean F1 of the labels that occur or are given, 1 where there are none."""
-    f1 = f1_of_labels(targets, chosen)
+    f1 = f1_of_labels(targets, predictions)
     return 1.0 if np.isnan(f1).all() else float(np.nanmean(f1))
 
 
-def scores(targets: np.ndarray, chosen: np.ndarray, logits: np.ndarray, temperature: float | None) -> dict[str, float]:
+def scores(
+    targets: np.ndarray, predictions: np.ndarray, logits: np.ndarray, temperature: float | None
+) -> dict[str, float]:
     """Return the scores of labelled texts.
 
     Returns:
@@ -71,10 +73,10 @@ def scores(targets: np.ndarray, chosen: np.ndarray, logits: np.ndarray, temperat
     from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
     return {
-        "accuracy": float(exact_matches(targets, chosen).mean()),
-        "micro_f1": micro_f1(targets, chosen),
-        "macro_f1": macro_f1(targets, chosen),
-        "hamming_loss": float(((targets > 0) != chosen).mean()),
+        "accuracy": float(exact_matches(targets, predictions).mean()),
+        "micro_f1": micro_f1(targets, predictions),
+        "macro_f1": macro_f1(targets, predictions),
+        "hamming_loss": float(((targets > 0) != predictions).mean()),
         "ranking_average_precision": float(label_ranking_average_precision_score(targets, logits)),
         "coverage_error": float(coverage_error(targets, logits)),
         "ranking_loss": float(label_ranking_loss(targets, logits)),
@@ -84,14 +86,14 @@ def scores(targets: np.ndarray, chosen: np.ndarray, logits: np.ndarray, temperat
 
 
 def analyse(
-    texts: Sequence[str], targets: np.ndarray, chosen: np.ndarray, shares: np.ndarray, label_names: Sequence[str]
+    texts: Sequence[str], targets: np.ndarray, predictions: np.ndarray, shares: np.ndarray, label_names: Sequence[str]
 ) -> dict[str, Any]:
     """Return an error analysis as plain values, in the form of ``analysis.analyse``, without a confusion matrix.
 
     Args:
         texts: The scored texts.
         targets: The right labels: (texts, labels).
-        chosen: The labels given: (texts, labels).
+        predictions: The labels given: (texts, labels).
         shares: The probabilities: (texts, labels).
         label_names: The names of the labels.
 
@@ -101,8 +103,8 @@ def analyse(
         probability is in a tenth), and ``wrong``, the texts with the most confident wrong decisions.
     """
     is_right = targets > 0
-    hits, predicted, actual = (is_right & chosen).sum(axis=0), chosen.sum(axis=0), is_right.sum(axis=0)
-    f1 = f1_of_labels(targets, chosen)
+    hits, predicted, actual = (is_right & predictions).sum(axis=0), predictions.sum(axis=0), is_right.sum(axis=0)
+    f1 = f1_of_labels(targets, predictions)
     classes = [
         {
             "label": name,
@@ -116,14 +118,14 @@ def analyse(
     calibration = _calibration(shares.ravel(), is_right.ravel())
     total = shares.size
     # How sure the model was of the decision that was most wrong.
-    certainty = np.where(is_right != chosen, np.where(chosen, shares, 1 - shares), -1.0).max(axis=1)
+    certainty = np.where(is_right != predictions, np.where(predictions, shares, 1 - shares), -1.0).max(axis=1)
     wrong = [int(i) for i in np.argsort(-certainty, kind="stable")[:_WRONG] if certainty[i] >= 0]
     return {
         "labels": list(label_names),
         "several": True,
-        "accuracy": float(exact_matches(targets, chosen).mean()),
-        "micro_f1": micro_f1(targets, chosen),
-        "macro_f1": macro_f1(targets, chosen),
+        "accuracy": float(exact_matches(targets, predictions).mean()),
+        "micro_f1": micro_f1(targets, predictions),
+        "macro_f1": macro_f1(targets, predictions),
         "texts": len(texts),
         "classes": classes,
         "calibration": calibration,
@@ -132,7 +134,7 @@ def analyse(
             {
                 "text": texts[i].encode("utf-8", "replace").decode(),  # a lone surrogate cannot be written
                 "label": joined(label_names, is_right[i]) or "(none)",
-                "predicted": joined(label_names, chosen[i]) or "(none)",
+                "predicted": joined(label_names, predictions[i]) or "(none)",
                 "probability": float(certainty[i]),
             }
             for i in wrong
@@ -151,7 +153,7 @@ def _calibration(shares: np.ndarray, is_right: np.ndarray) -> list[dict[str, Any
 
 
 def errors(
-    split: Split, targets: np.ndarray, chosen: np.ndarray, label_names: Sequence[str]
+    split: Split, targets: np.ndarray, predictions: np.ndarray, label_names: Sequence[str]
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the names of the columns and a row for each text with other labels than its own, in order.
 
@@ -163,11 +165,11 @@ def errors(
             split.lines[i] if split.lines else i + 1,
             split.texts[i],
             joined(label_names, is_right[i]),
-            joined(label_names, chosen[i]),
-            joined(label_names, is_right[i] & ~chosen[i]),
-            joined(label_names, chosen[i] & ~is_right[i]),
+            joined(label_names, predictions[i]),
+            joined(label_names, is_right[i] & ~predictions[i]),
+            joined(label_names, predictions[i] & ~is_right[i]),
         ]
-        for i in np.flatnonzero(~exact_matches(targets, chosen)).tolist()
+        for i in np.flatnonzero(~exact_matches(targets, predictions)).tolist()
     ]
     return [split.unit if split.lines else "number", "text", "label", "predicted", "missing", "wrong"], rows
 
@@ -219,8 +221,8 @@ def best_of_two(shares: np.ndarray, labels: np.ndarray) -> float:
 
 def chosen_at(logits: np.ndarray) -> np.ndarray:
     """Return the labels given where each threshold is 0.5, from logits."""
-    chosen: np.ndarray = logits >= 0
-    return chosen
+    predictions: np.ndarray = logits >= 0
+    return predictions
 
 
 def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -262,18 +264,18 @@ def assess(
 ) -> tuple[dict[str, float], dict[str, Any], np.ndarray]:
     """Return scores, analysis and the labels given to texts with these logits. See ``ClassificationBundle.assess``."""
     shares = probabilities(logits, temperature, is_several=True)
-    chosen = decisions.chosen(shares)
-    own = scores(targets, chosen, logits, temperature)
-    analysis = analyse(split.texts, targets, chosen, shares, decisions.labels)
+    predictions = decisions.decide(shares)
+    own = scores(targets, predictions, logits, temperature)
+    analysis = analyse(split.texts, targets, predictions, shares, decisions.labels)
     if temperature is not None:
         plain = probabilities(logits, None, is_several=True)
-        before = analyse(split.texts, targets, chosen, plain, decisions.labels)["calibration_error"]
+        before = analyse(split.texts, targets, predictions, plain, decisions.labels)["calibration_error"]
         own["calibration_error"] = analysis["calibration_error"]
         own["loss_uncalibrated"] = float(-log_likelihoods(logits, targets).mean())
         own["calibration_error_uncalibrated"] = before
     if with_errors:
-        analysis["errors"] = errors(split, targets, chosen, decisions.labels)
-    return own, analysis, chosen
+        analysis["errors"] = errors(split, targets, predictions, decisions.labels)
+    return own, analysis, predictions
 
 
 def moved(thresholds: Mapping[str, float], before: float | None, after: float | None) -> dict[str, float]:

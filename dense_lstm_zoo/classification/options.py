@@ -60,8 +60,8 @@ def options_for(corpus: Corpus, options: Options) -> Options:
         ValueError: Options that do not suit the number of labels.
     """
     if corpus.is_several:
-        chosen = {"monitor": options.monitor or "calibrated_loss", "thresholds": options.thresholds or "tuned"}
-        return Options(**{**vars(options), **chosen})
+        settings = {"monitor": options.monitor or "calibrated_loss", "thresholds": options.thresholds or "tuned"}
+        return Options(**{**vars(options), **settings})
     if options.monitor == "micro_f1":
         raise ValueError("monitor='micro_f1' is for texts with several labels; with one label each it is the accuracy.")
     if options.thresholds is not None and len(corpus.label_names) != 2:

@@ -108,13 +108,13 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
     folds = [(data.get("folds"), tuple(data.get("only_folds") or ())) for data in both]
     if folds[0] != folds[1]:
         of_fold = [
-            f"fold {chosen[0]} of {count}" if count and chosen else "the whole corpus" for count, chosen in folds
+            f"fold {numbers[0]} of {count}" if count and numbers else "the whole corpus" for count, numbers in folds
         ]
         raise ValueError(
             f"{first.name} was trained on {of_fold[0]}, {second.name} on {of_fold[1]}: their test texts differ. "
             f"{_NAME_TEXTS}."
         )
-    count, chosen = folds[0]
+    count, numbers = folds[0]
     task = first.task
     own_file = "train_file" if count else f"{split}_file"
     if names[0] not in task.sources:
@@ -134,7 +134,7 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
     }
     if names[0] in task.sources:
         options = {}
-    return Dataset(names[0], task.name, options, count, chosen[0] if chosen else None)
+    return Dataset(names[0], task.name, options, count, numbers[0] if numbers else None)
 
 
 def read_texts(first: Side, second: Side, dataset: Any, split: str, options: Mapping[str, Any]) -> tuple[str, Any, Any]:

@@ -45,7 +45,7 @@ def plan_rows(
     seeds: int = 1,
     folds: int | None = None,
     data: Mapping[str, Any] | None = None,
-    chosen: Collection[str] | None = None,
+    row_names: Collection[str] | None = None,
     **arguments: Any,
 ) -> Sweep:
     """Return the sweep over rows, every value of which was checked.
@@ -56,7 +56,7 @@ def plan_rows(
         seeds: Runs per row, with the seeds 1, 2, ...
         folds: Cross-validate with this number of folds.
         data: Options of ``load_corpus``.
-        chosen: The rows to run. The others are not checked. None means all.
+        row_names: The rows to run. The others are not checked. None means all.
         **arguments: Arguments of ``train`` for all rows, before their own.
 
     Raises:
@@ -85,7 +85,7 @@ def plan_rows(
         own_arguments = {key: value for key, value in settings.items() if key != "recipe"}
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None
         of_recipe = recipe_arguments(row.recipe, row.model) if row.recipe else {}
-        if chosen is None or name in chosen:
+        if row_names is None or name in row_names:
             check_arguments(row.model, own_arguments)
             check_built(row.model, {**of_recipe, **own_arguments})
         if epochs is None:

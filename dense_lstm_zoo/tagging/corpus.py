@@ -193,9 +193,9 @@ class TaggedSplit:
         import numpy as np
 
         places = np.flatnonzero(self.labelled) if self.labelled.any() else np.arange(len(self))
-        chosen = places[-size:] if generator is None else places[generator.permutation(len(places))[:size]]
+        dev_places = places[-size:] if generator is None else places[generator.permutation(len(places))[:size]]
         is_out = np.zeros(len(self), bool)
-        is_out[chosen] = True
+        is_out[dev_places] = True
         train, dev = (self.select(np.flatnonzero(mask).tolist()) for mask in (~is_out, is_out))
         return train, dev.with_hard_tags()
 
