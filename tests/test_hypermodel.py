@@ -27,7 +27,7 @@ def hypermodel_of(space, **arguments):
 )
 def test_every_tuner_searches_a_registered_model(name, tmp_path):
     tuner = getattr(keras_tuner, name)(
-        hypermodel_of({"units": [2, 3]}),
+        zoo.HyperModel("lstm", {"units": [2, 3]}, vocab_size=6, num_classes=2, embedding_dim=2, kernel="native"),
         objective="val_loss",
         seed=1,
         directory=tmp_path,
