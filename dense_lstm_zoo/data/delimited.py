@@ -9,14 +9,11 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.display.notes import say
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 _LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
@@ -48,7 +45,7 @@ class Dialect:
     skip: int = 0
     spaced: bool = False
 
-    def reader(self, lines: Iterable[str]) -> Reader:
+    def reader(self, lines: Iterable[str]) -> Any:
         """Return a reader of Python's csv module."""
         csv.field_size_limit(_LONGEST_CELL)
         if self.quoted:
