@@ -51,7 +51,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def _slowness() -> float:
-    """How many times longer the machine now takes than a quiet one: processors are slower beside other work."""
+    """Return how many times longer the machine takes now than a quiet one: beside other work, processors are slower."""
     return max(1.0, *(_trace() / _TRACE_SECONDS for _ in range(3)))
 
 

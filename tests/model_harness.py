@@ -40,7 +40,6 @@ TINY = {
 SIZES = {
     "language_model": {"units": 6},
     "residual_lstm_lm": {"embedding_dim": 6},  # it adds words to what its layers say
-    "highway_tagger": {"num_layers": 2},  # its loops take longest
     "gated_skip_tagger": {"num_layers": 4},  # the first two have nothing to skip to
 }
 # What changes a model's weights or its graph; of each model, the values of an argument that are tried one by one.

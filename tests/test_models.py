@@ -123,8 +123,8 @@ def test_every_recurrent_layer_of_a_model_is_run_by_every_kernel():
 
 @harness.variants
 def test_every_trainable_weight_gets_a_gradient_and_the_same_from_every_kernel(case):
-    model, x, _ = fed(case)
-    y = harness.targets(case.task, harness.ids())
+    model, token_ids = harness.shared(case), harness.ids(time=4)
+    x, y = harness.inputs(model, token_ids), harness.targets(case.task, token_ids)
     results = {}
     for kernel in kernels.runnable() if case.name in OF_EVERY_LOOP and not case.options else ["native"]:
         with harness.running(model, kernel):
