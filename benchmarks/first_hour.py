@@ -162,7 +162,12 @@ def table() -> str:
             return text(by_method[method]) if method in by_method else "not run"
 
         scores = (
-            cell(m, lambda row: f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s")
+            cell(
+                m,
+                lambda row: (
+                    f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s ({float(row.cpu_seconds):.0f})"
+                ),
+            )
             for m in [*EFFORTS, *linear]
         )
         ahead = (cell(m, lambda row: f"{row.ahead} ({row.ahead_low} to {row.ahead_high})") for m in EFFORTS)

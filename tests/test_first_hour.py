@@ -15,7 +15,15 @@ def test_ratings_of_imdb_are_five_classes(data_folder):
 
 def test_the_table_counts_the_corpora_beyond_chance(tmp_path, monkeypatch):
     monkeypatch.setattr(first_hour, "RESULTS", tmp_path / "rows.csv")
-    shared = {"texts": 9, "accuracy": 80.0, "macro_f1": 79.0, "seconds": 2.4, "versions": "numpy=2", "command": "run"}
+    shared = {
+        "texts": 9,
+        "accuracy": 80.0,
+        "macro_f1": 79.0,
+        "seconds": 2.4,
+        "cpu_seconds": 3.6,
+        "versions": "numpy=2",
+        "command": "run",
+    }
     intervals = {("a", "quick"): (0.5, 2.0), ("b", "quick"): (-1.0, 1.5), ("a", "best"): (-3.0, -0.5)}
     rows = [
         {
@@ -33,3 +41,4 @@ def test_the_table_counts_the_corpora_beyond_chance(tmp_path, monkeypatch):
     assert "quick is ahead of TF-IDF on 1 of 2 corpora and behind on none" in table
     assert "best is ahead of TF-IDF on 0 of 1 corpora and behind on 1" in table
     assert "-1.75 (-3.0 to -0.5)" in table
+    assert "80.0, 79.0, 2 s (4)" in table
