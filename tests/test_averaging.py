@@ -85,7 +85,6 @@ def test_validation_scores_the_average_and_training_goes_on_as_if_it_had_not(opt
         assert all(itertools.starmap(same, zip(with_callback.steps, other.steps, strict=True)))
 
 
-@pytest.mark.slow
 def test_a_training_that_stops_early_ends_with_the_average():
     recorder = Recorder(stop_after=2)
     model, history = trained(recorder, EvaluateAverage())
@@ -107,7 +106,6 @@ def test_a_run_goes_on_from_an_epochs_state_to_the_same_average(first):
     assert (later["val_perplexity"] == history["val_perplexity"][1:]) == first
 
 
-@pytest.mark.slow
 def test_an_evaluation_that_breaks_off_costs_no_training():
     model = trained(Recorder(), epochs=1)[0]
     trained_weights = [w + 1 for w in model.get_weights()]
