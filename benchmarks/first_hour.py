@@ -161,15 +161,7 @@ def table() -> str:
         def cell(method: str, text: Callable[[Any], str], by_method: dict[str, Any] = by_method) -> str:
             return text(by_method[method]) if method in by_method else "not run"
 
-        scores = (
-            cell(
-                m,
-                lambda row: (
-                    f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s ({float(row.cpu_seconds):.0f})"
-                ),
-            )
-            for m in [*EFFORTS, *linear]
-        )
+        scores = (cell(method, _score) for method in [*EFFORTS, *linear])
         ahead = (cell(m, lambda row: f"{row.ahead} ({row.ahead_low} to {row.ahead_high})") for m in EFFORTS)
         cells.append((dataset, own_rows.texts.iloc[0], *scores, *ahead))
     return "\n".join(
@@ -183,6 +175,11 @@ def table() -> str:
             result_files.versions(rows),
         ]
     )
+
+
+def _score(row: Any) -> str:
+    """Return the accuracy, macro F1, seconds and processor seconds of a row."""
+    return f"{row.accuracy}, {row.macro_f1}, {float(row.seconds):.0f} s ({float(row.cpu_seconds):.0f})"
 
 
 def _verdict(effort: str, rows: Any) -> str:

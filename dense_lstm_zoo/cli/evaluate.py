@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.folder import BundleFolder
@@ -21,6 +21,9 @@ from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo_runtime.paths import user_path
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo_runtime.decisions import Threshold
 
 
 @command(
@@ -44,7 +47,7 @@ def evaluate(
     errors: str | None,
     overwrite: bool,
     form: str,
-    threshold: float | dict[str, float] | None,
+    threshold: Threshold,
     **file_options: str | None,
 ) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""

@@ -30,6 +30,7 @@ from dense_lstm_zoo_runtime.streams import for_reading
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo_runtime import Predictor
+    from dense_lstm_zoo_runtime.decisions import Threshold
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Request:
     token_column: int | str | None = None
     separator: str | None = None
     delimiter: str | None = None
-    threshold: float | dict[str, float] | None = None
+    threshold: Threshold = None
 
     @property
     def name(self) -> str:

@@ -90,9 +90,8 @@ def of_label_sets(
 
     def statistics(predictions: np.ndarray) -> np.ndarray:
         exact = (right == predictions).all(axis=1)[:, None]
-        return np.concatenate([right, predictions, right & predictions, exact, np.ones_like(exact)], axis=1).astype(
-            np.float32
-        )
+        counts = [right, predictions, right & predictions, exact, np.ones_like(exact)]
+        return np.concatenate(counts, axis=1).astype(np.float32)
 
     def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
         by_class = f1_of_classes(sums[:, : 3 * classes], labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,19 @@ SampleWeights: TypeAlias = "Sequence[float] | np.ndarray | pd.Series | tf.Tensor
 
 _CHUNK = 4096
 _LISTS = (*SETS, np.ndarray)
+
+
+class TextData(Protocol):
+    """Raw text in memory, with what belongs to it."""
+
+    def divided(self, share: float) -> tuple[TextData, TextData]:
+        """Return what to train on, and the last texts, this share, to validate on."""
+
+    def training(self, batch_size: int | None, seed: int, epoch: int, shuffle: bool) -> tf.data.Dataset:
+        """Return the batches of ``train``, from an epoch on."""
+
+    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
+        """Return the batches to score or to validate on."""
 
 
 def texts_of(x: Texts) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
 
 import keras
 import pandas as pd
@@ -19,11 +19,12 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data.batching import IdsSpec
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
-from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, TextData, Texts
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
 from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from dense_lstm_zoo.layers.recurrence import kernels
@@ -38,22 +39,8 @@ _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
 Optimizer: TypeAlias = "keras.optimizers.Optimizer | str"
 Loss: TypeAlias = "keras.losses.Loss | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str | None"
 Metrics: TypeAlias = "Sequence[keras.metrics.Metric | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str] | str | None"
-Signature: TypeAlias = "tf.TensorSpec | tf.RaggedTensorSpec | dict[str, tf.TensorSpec]"  # of a batch of ids
 AUTO = "auto"
 _PROBABILITIES = "(sparse_?)?(categorical|binary)_?crossentropy"  # losses on probabilities, in lower case
-
-
-class FitData(Protocol):
-    """Raw text in memory, with what belongs to it."""
-
-    def divided(self, share: float) -> tuple[FitData, FitData]:
-        """Return what to train on, and the last texts, this share, to validate on."""
-
-    def training(self, batch_size: int | None, seed: int, epoch: int, shuffle: bool) -> tf.data.Dataset:
-        """Return the batches of ``train``, from an epoch on."""
-
-    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
-        """Return the batches to score or to validate on."""
 
 
 class TextTask(_MixedIn):
@@ -183,7 +170,7 @@ class TextTask(_MixedIn):
             )
         return dataset.map(self.preprocessor)
 
-    def _answers_of(self, signature: Signature) -> Callable[[Any], Any]:
+    def _answers_of(self, signature: IdsSpec | tf.RaggedTensorSpec) -> Callable[[Any], Any]:
         """Return ``predict_step`` as one graph for any batch and length: ``predict`` makes a dataset for each call."""
         if not hasattr(self._untracked, "answers_of"):
             self._untracked.answers_of = graph(lambda ids: self.predict_step((ids,)), [signature])
@@ -321,7 +308,7 @@ class TextTask(_MixedIn):
             batch: tuple[Any, Any, Any] = keras.utils.unpack_x_y_sample_weight(self.preprocessor(x, y, sample_weight))
             return batch
 
-    def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> FitData:
+    def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> TextData:
         """Return raw text in memory as examples, or raise an error that names what is wrong."""
         raise NotImplementedError
 

@@ -10,12 +10,11 @@ import keras
 import tensorflow as tf
 
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.data.batching import program_length
+from dense_lstm_zoo.data.batching import Ids, program_length
 from dense_lstm_zoo.data.text import StringLayer, Tokenizer
 from dense_lstm_zoo.data.token_ids import lookup_table
 from dense_lstm_zoo.interfaces.graph_errors import check
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Sentences, Texts
-from dense_lstm_zoo.interfaces.weighing import Ids
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.decisions import SEVERAL

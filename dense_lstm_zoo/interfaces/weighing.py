@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.batching import Ids
 from dense_lstm_zoo.training.class_weights import Weights
-
-Ids: TypeAlias = "tf.Tensor | dict[str, tf.Tensor]"  # of words, or of several features by name
 
 
 def weights_by_name(
