@@ -155,6 +155,18 @@ def test_labels_in_another_order_are_the_same_labels(classifiers):
     assert comparison.texts == []
 
 
+def test_models_of_several_labels_are_compared_by_their_label_sets():
+    first, second = (other("bilstm", seed=seed, labels="several") for seed in (3, 4))
+    second.labels = [LABELS[i] for i in (2, 0, 1)]
+    several = Split(TEXTS, [[0], [1, 2], []] * 13 + [[0, 1]])
+    comparison = zoo.compare(first, second, several, draws=100)
+    assert comparison.scores[0].name == "micro_f1"
+    expected = [compared.evaluate(several, label_names=LABELS)["micro_f1"] for compared in (first, second)]
+    assert (comparison.scores[0].first, comparison.scores[0].second) == pytest.approx(expected)
+    with pytest.raises(ValueError, match=r"several labels per text, and .* one: they cannot be compared"):
+        zoo.compare(first, other("bilstm"), several)
+
+
 def test_the_command_prints_the_same_as_text_and_as_json(classifiers, labelled, tmp_path, capsys):
     arguments = ("compare", *classifiers, "--test-file", labelled, "--draws", 200)
     status, out, err = output_of(capsys, *arguments, "--output", tmp_path / "differ.csv")
@@ -214,7 +226,6 @@ def with_run_file(folder, **data):
     (folder / "run.toml").write_text("\n".join([*top, "[data]", *lines]) + "\n", encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_runs_on_a_users_file_are_compared_on_the_test_file_that_both_recorded(labelled, tmp_path, capsys):
     folders = []
     for name, seed in (("a", 3), ("b", 4)):
@@ -277,7 +288,6 @@ def test_taggers_are_compared_by_tokens_spans_and_sentences():
         zoo.compare(first, stranger, split)
 
 
-@pytest.mark.slow
 def test_language_models_of_the_same_words_are_compared_line_by_line(tmp_path):
     first, second = other("stacked_lstm_lm"), other("stacked_lstm_lm", seed=8)
     lines = ["the film was good", " ", "it was bad !", "very long", "the café"] * 4

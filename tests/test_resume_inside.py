@@ -16,7 +16,6 @@ from dense_lstm_zoo.training.callbacks import EpochSeconds
 from dense_lstm_zoo.training.epoch_log import EpochLog
 from tests.files_harness import mounted
 from tests.saving_harness import same_weights
-from tests.slow_cases import slow_but
 from tests.training_harness import small_demo, train
 
 ALWAYS = 1e-9  # saves after every batch
@@ -82,7 +81,18 @@ def assert_equal(ours, theirs):
     assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
 
 
-@pytest.mark.parametrize("task", slow_but((), RUNS))
+def test_a_run_that_stops_inside_an_epoch_ends_like_one_that_did_not(run, tmp_path, capsys):
+    with pytest.raises(InterruptedError):
+        train(tmp_path / "run", callbacks=[Batches((1, 3))], checkpoint_minutes=ALWAYS)
+    later_batches = Batches()
+    bundle = train(tmp_path / "run", callbacks=[later_batches], progress=True)
+    assert "resuming an interrupted run after batch 3 of epoch 2\n" in capsys.readouterr().out
+    assert later_batches.numbers == [(epoch, batch) for epoch in (1, 2) for batch in range(6)][3:]
+    assert_equal(bundle, run[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", RUNS)
 def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(of_task, tmp_path, capsys, task):
     expected, numbers = of_task
     interrupted(tmp_path / "run", task, (1, 5))

@@ -1,13 +1,17 @@
 """Self-training: rounds in which models label texts for the next ones."""
 
 import dataclasses
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.teaching import rounds
+from dense_lstm_zoo.training.protocol import ProtocolResult
 from tests.training_harness import TINY, small_demo
 
 TRAINING = {**TINY, "epochs": 1, "vectors": "none", "baseline": False, "batch_size": 50, "progress": False}
@@ -28,6 +32,49 @@ def raw():
 def first(corpus, raw, tmp_path_factory):
     folder = tmp_path_factory.mktemp("self") / "run"
     return zoo.self_train("bilstm", corpus, raw, folder, rounds=1, models=1, threshold=0.5, **TRAINING), folder
+
+
+def scripted(monkeypatch, scores):
+    """Give the rounds' models these scores on dev without training them, and let them label every text as negative."""
+    sizes, labelled = [], []
+
+    def train_round(model, corpus, folder, *, seeds, seed, **options):
+        sizes.append(len(corpus.train))
+        runs = {"run": [f"seed{seed + i}" for i in range(seeds)], "dev_accuracy": scores[len(sizes) - 1]}
+        return ProtocolResult(pd.DataFrame({**runs, "test_accuracy": 0.5}), folder, tasks.find("classification"))
+
+    def label(teachers, texts, *, output, **options):
+        labelled.append([teacher.parent.name for teacher in teachers])
+        output.parent.mkdir(exist_ok=True)
+        rows = [{"text": text, "probability_negative": 0.95, "probability_positive": 0.05} for text in texts]
+        output.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    monkeypatch.setattr(rounds, "run_protocol", train_round)
+    monkeypatch.setattr(rounds, "teach", label)
+    return sizes, labelled
+
+
+def test_rounds_end_where_one_does_not_gain_and_the_best_counts(corpus, raw, tmp_path, monkeypatch, capsys):
+    sizes, labelled = scripted(monkeypatch, [0.6, 0.7, 0.65, 0.9])
+    result = zoo.self_train("bilstm", corpus, raw[:20], tmp_path / "run", rounds=3, models=2, seed=4)
+    assert sizes == [60, 80, 80]
+    assert labelled == [["round0", "round0"], ["round1", "round1"]]
+    assert result.rounds["labelled_by_models"].tolist() == [0, 20, 20]
+    assert (result.best_round, [path.name for path in result.models]) == (1, ["seed4", "seed5"])
+    assert {path.parent.name for path in result.models} == {"round1"}
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == (
+        "round 1: 80 texts, 20 of them labelled by the models before; accuracy on dev 0.7000, test 0.5000"
+    )
+    assert lines[3].startswith("best on dev: round 1: ")
+
+
+def test_rounds_end_where_the_models_are_sure_of_no_text(corpus, raw, tmp_path, monkeypatch, capsys):
+    sizes, _ = scripted(monkeypatch, [0.6])
+    result = zoo.self_train("bilstm", corpus, raw[:20], tmp_path / "run", threshold=0.96, models=1)
+    assert sizes == [60]
+    assert result.best_round == 0
+    assert "no text has a label with a probability of 0.96 or more" in "".join(capsys.readouterr())
 
 
 @pytest.mark.slow

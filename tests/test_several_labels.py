@@ -257,35 +257,39 @@ def test_texts_of_the_other_kind_are_refused(trained, tmp_path):
     assert one.predict(["x"])[0].labels is None
 
 
-@pytest.mark.slow
 def test_two_labels_may_have_a_threshold_that_bundle_and_exports_keep(tmp_path):
     pytest.importorskip("onnx")
-    bundle = train(tmp_path / "run", small_demo(), epochs=1, thresholds="tuned")
-    assert list(bundle.config["thresholds"]) == ["positive"]
-    texts = small_demo().test.texts[:40]
-    bundle.config["thresholds"] = {"positive": float(np.median(bundle.probabilities(texts)[:, 1])) + 1e-4}
-    names = [each.label for each in bundle.predict(texts)]
-    assert 10 < names.count("positive") < 30
-    assert all(each.labels is None for each in bundle.predict(texts))
+    bundle = bundle_harness.with_random_weights(bundle_harness.bundle("bilstm", num_classes=2))
+    bundle.labels = ["negative", "positive"]
+    test = Split([f"the film was {'very ' * n}{end}" for n in range(9) for end in ("good", "bad !")], [1, 0] * 9)
+    assert list(bundle.tune_thresholds(test)) == ["positive"]
+    bundle.config["thresholds"] = {"positive": float(np.median(bundle.probabilities(test.texts)[:, 1]))}
+    names = [each.label for each in bundle.predict(test.texts)]
+    assert names.count("positive") == 9
+    assert all(each.labels is None for each in bundle.predict(test.texts))
     bundle.export(tmp_path / "onnx", format="onnx")
     export_saved_model(bundle, tmp_path / "saved")
     from dense_lstm_zoo.batch import engines
 
     for name in ("onnx", "saved"):
-        assert [each.label for each in engines.find(tmp_path / name).load()(texts)] == names
-    assert bundle.evaluate(small_demo().test)["accuracy"] == pytest.approx(
-        np.mean(
-            [
-                each.label == ("negative", "positive")[label]
-                for each, label in zip(bundle.predict(small_demo().test.texts), small_demo().test.labels, strict=True)
-            ]
-        )
-    )
+        assert [each.label for each in engines.find(tmp_path / name).load()(test.texts)] == names
+    right = [name == bundle.labels[label] for name, label in zip(names, test.labels, strict=True)]
+    assert bundle.evaluate(test)["accuracy"] == pytest.approx(np.mean(right))
+
+
+def test_thresholds_and_the_f1_of_all_labels_are_refused_for_three_of_which_a_text_has_one(tmp_path):
     three = Corpus("three", ("a", "b", "c"), Split(list("abcdef"), [0, 1, 2] * 2), None, None)
     with pytest.raises(ValueError, match="thresholds='tuned' is for two labels, or for texts with several"):
         train(tmp_path / "three", three, thresholds="tuned")
     with pytest.raises(ValueError, match="monitor='micro_f1' is for texts with several labels"):
         train(tmp_path / "three", three, monitor="micro_f1")
+
+
+@pytest.mark.slow
+def test_a_training_tunes_the_threshold_of_two_labels(tmp_path):
+    bundle = train(tmp_path / "run", small_demo(), epochs=1, thresholds="tuned")
+    assert list(bundle.config["thresholds"]) == ["positive"]
+    assert zoo.load(tmp_path / "run").config["thresholds"] == bundle.config["thresholds"]
 
 
 @pytest.mark.filterwarnings("ignore:Without vectors")
