@@ -56,7 +56,7 @@ _SAVING = Group(
     *settings(from_option(MINUTES), seed="seed of weights, dropout and batches"),
     _SEVERAL_RUNS,
     _SAVING,
-    example="train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec",
+    example="train bilstm --train-file mine.csv --effort quick --run-dir runs/mine",
     by_model=True,
 )
 def train(model: str | None, config: str | None, **options: Any) -> None:

@@ -25,7 +25,9 @@ def from_option(option: Option) -> Argument:
     """Return the argument for an option of ``train``."""
     name, help = as_option(option.name), f"{option.help} (default: {option.default_text})"
     if option.kind is bool and option.default:
-        return argument(f"--no-{option.name}", dest=option.name, action="store_const", const=False, help=f"not {help}")
+        return argument(
+            f"--no-{option.name}", dest=option.name, action="store_const", const=False, help=f"do not {help}"
+        )
     if option.kind is bool:
         return argument(name, action="store_const", const=True, help=help)
     choices = option.choices or None if option.kind is str else None

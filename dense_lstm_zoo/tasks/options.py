@@ -130,9 +130,9 @@ RUNNING = (
     Option(
         "baseline",
         bool,
-        "classifiers: also fit TF-IDF with a logistic regression on the same texts, and show its scores",
+        "fit TF-IDF with a logistic regression beside classifiers",
         True,
-        "yes",
+        "fitted",
     ),
 )
 # For training that goes on from a trained model. See ``training/transfer.py``.
