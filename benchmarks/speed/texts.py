@@ -68,18 +68,10 @@ class TextSide:
 
             keras.utils.set_random_seed(SEED)
             sizes = {"vocab_size": self.vocabulary.size, "num_classes": len(self.label_names)}
-            if self.is_ours:
-                self._model = registry.build(MODEL, recipe=RECIPE, **sizes, **self._options)
-            else:
-                self._model = stock_classifier(registry.resolve(MODEL, {**sizes, **self._options}, RECIPE))
-            self._bundle = ClassificationBundle(
-                self._model,
-                {},
-                self.vocabulary,
-                self.label_names,
-                {},
-                None,
-            )
+            arguments = registry.resolve(MODEL, {**sizes, **self._options}, RECIPE)
+            self._model = registry.build(MODEL, **arguments) if self.is_ours else stock_classifier(arguments)
+            config = {"arguments": arguments}
+            self._bundle = ClassificationBundle(self._model, config, self.vocabulary, self.label_names, {}, None)
             spec = tf.TensorSpec((None, None), tf.int32)
             model = self._model
             self._call = tf.function(lambda ids: model(ids, training=False), input_signature=[spec])
