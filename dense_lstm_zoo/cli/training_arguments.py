@@ -25,9 +25,8 @@ def from_option(option: Option) -> Argument:
     """Return the argument for an option of ``train``."""
     name, help = as_option(option.name), f"{option.help} (default: {option.default_text})"
     if option.kind is bool and option.default:
-        return argument(
-            f"--no-{option.name}", dest=option.name, action="store_const", const=False, help=f"do not {help}"
-        )
+        help = f"do not {option.help}"  # the default is to do it
+        return argument(f"--no-{option.name}", dest=option.name, action="store_const", const=False, help=help)
     if option.kind is bool:
         return argument(name, action="store_const", const=True, help=help)
     choices = option.choices or None if option.kind is str else None

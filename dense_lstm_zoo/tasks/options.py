@@ -130,9 +130,9 @@ RUNNING = (
     Option(
         "baseline",
         bool,
-        "fit TF-IDF with a logistic regression beside classifiers",
+        "fit TF-IDF with a logistic regression beside a classifier, and show its scores",
         True,
-        "fitted",
+        "yes",
     ),
 )
 # For training that goes on from a trained model. See ``training/transfer.py``.
