@@ -64,6 +64,8 @@ class Classifier:
         tokens = self._ids.tokens(text)
         logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
         best = int(logits[0].argmax()) if place is None else place
+        in_vocabulary = list(map(self._ids.is_known, tokens))
+        shares = self.decisions.evened(shares, [sum(in_vocabulary)])
         yield None
         group = omissions.group_size(len(tokens))
         starts = range(0, len(tokens), group)
@@ -81,7 +83,7 @@ class Classifier:
             probabilities=dict(zip(self._labels, shares[0].tolist(), strict=True)),
             tokens=tokens,
             effects=[effects[i // group] for i in range(len(tokens))],
-            in_vocabulary=list(map(self._ids.is_known, tokens)),
+            in_vocabulary=in_vocabulary,
             group=group,
         )
 

@@ -92,17 +92,32 @@ class Decisions:
         place = list(self.labels).index(label)
         return np.where(probabilities[:, place] >= probabilities.dtype.type(threshold), place, 1 - place)
 
+    def evened(self, probabilities: np.ndarray, word_counts: Sequence[int]) -> np.ndarray:
+        """Return probabilities (texts, labels) in which every label of a text without a known word is equally likely.
+
+        What the network says of such a text is not about the text. Those of several labels per text stay as they are.
+
+        Example:
+            >>> Decisions(["bad", "good"]).evened(np.array([[0.1, 0.9], [0.1, 0.9]]), [3, 0]).tolist()
+            [[0.1, 0.9], [0.5, 0.5]]
+        """
+        if self.is_several or all(word_counts):
+            return probabilities
+        is_known = np.array(word_counts, bool)[:, None]
+        return np.where(is_known, probabilities, probabilities.dtype.type(1 / len(self.labels)))
+
     def predictions(
-        self, texts: Iterable[str], logits: np.ndarray, probabilities: np.ndarray, word_counts: Iterable[int]
+        self, texts: Iterable[str], logits: np.ndarray, probabilities: np.ndarray, word_counts: Sequence[int]
     ) -> Iterator[Prediction]:
-        """Yield the prediction for each text, from its logits and probabilities (texts, labels)."""
+        """Yield the prediction for each text, from its logits and probabilities (texts, labels) and its known words."""
         if self.is_several:
             rows = zip(texts, probabilities, self.decide(probabilities), word_counts, strict=True)
             for text, shares, label_mask, count in rows:
                 yield of_several(self.labels, text, shares, label_mask, count)
             return
         best = self.best(logits, probabilities).tolist()
-        for text, row, place, count in zip(texts, probabilities.tolist(), best, word_counts, strict=True):
+        rows = self.evened(probabilities, word_counts).tolist()
+        for text, row, place, count in zip(texts, rows, best, word_counts, strict=True):
             yield Prediction(text, self.labels[place], row[place], dict(zip(self.labels, row, strict=True)), count)
 
 

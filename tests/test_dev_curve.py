@@ -1,5 +1,7 @@
 """Dev accuracy by batch: right values, no influence on training, complete after an interruption, drawn and printed."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles.bundle import read_dev_curve
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.cli import main
+from tests.bundle_harness import seal
 from tests.training_harness import interrupted, small_demo, train
 
 
@@ -76,6 +79,15 @@ def test_the_command_compares_runs(curved, run, tmp_path, capsys):
     assert picture.read_bytes().startswith(b"<?xml")
     assert main(["curves", str(run[1])]) == 2
     assert "has no learning curve by batch; train it with --dev-every 1" in capsys.readouterr().err
+
+
+def test_a_run_with_fewer_batches_than_its_dev_every_has_nothing_to_compare(run, tmp_path, capsys):
+    copy = tmp_path / "short"
+    shutil.copytree(run[1], copy)
+    (copy / "dev_curve.csv").write_text("epoch,batch,dev_accuracy\n")
+    seal(copy)
+    assert main(["curves", str(copy)]) == 2
+    assert "trained for fewer batches than its --dev-every; give 1 to train it again" in capsys.readouterr().err
 
 
 def test_bad_values_are_refused_before_any_work(tmp_path):

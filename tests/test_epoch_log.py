@@ -4,13 +4,14 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from dense_lstm_zoo.display import notices
 from dense_lstm_zoo.training import callbacks
 from dense_lstm_zoo.training.callbacks import TimeLimit
-from dense_lstm_zoo.training.epoch_log import duration, score
+from dense_lstm_zoo.training.epoch_log import EpochLog, duration, score
 from tests.training_harness import interrupted, train
 
 
@@ -111,6 +112,18 @@ def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_p
     assert len(bundle.history) == 3
     assert "ended_by" not in bundle.metrics
     assert 1e9 + 59_000 < ends[0] < 1e9 + 60_000
+
+
+@pytest.mark.parametrize(("minutes", "left"), [(None, "10 min"), (2, "50 s"), (60, "10 min")])
+def test_the_time_left_is_no_more_than_the_limit_leaves(monkeypatch, capsys, minutes, left):
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: 70.0)
+    row = {"loss": 0.5, "accuracy": 0.8, "val_accuracy": 0.7, "seconds": 60.0}
+    checkpoint = SimpleNamespace(history=[row] * 2, monitor="val_accuracy", best_epoch=1)
+    log = EpochLog(checkpoint, None if minutes is None else TimeLimit(minutes, 0.0, 1))
+    log.set_params({"epochs": 12, "steps": 3})
+    log.on_epoch_begin(1)
+    log.on_epoch_end(1)
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f" 60 s   {left:>6}")
 
 
 def test_the_end_leaves_time_for_the_last_scores(monkeypatch):

@@ -1,10 +1,12 @@
 """The number of words of a text that a classifier knows: in bundles, in the light runtime, on the command line."""
 
+import numpy as np
 import pytest
 
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo_runtime import Predictor
-from tests.bundle_harness import WORDS, bundle
+from dense_lstm_zoo_runtime.decisions import Decisions
+from tests.bundle_harness import WORDS, bundle, with_random_weights
 
 TEXTS = {
     "The film was good": 4,
@@ -28,6 +30,25 @@ def test_the_words_that_are_known_are_counted(classifier):
     untrained, export = classifier
     for model in (untrained, Predictor(export)):
         assert {p.text: p.known_words for p in model.predict(list(TEXTS))} == TEXTS
+
+
+def test_a_text_without_a_known_word_is_not_answered_with_confidence(classifier):
+    untrained, export = classifier
+    untrained = with_random_weights(untrained, scale=3.0)
+    for model in (untrained, Predictor(export)):
+        for p in model.predict(list(TEXTS)):
+            assert (set(p.probabilities.values()) == {p.probability}) == (p.known_words == 0)
+            assert p.probability == pytest.approx(1 / 3) or p.known_words
+        for text in ("asdf qwer", ""):
+            explanation = model.explain(text)
+            assert explanation.probability == pytest.approx(1 / 3)
+    assert untrained.labels[untrained.predict_indices(["asdf qwer"])[0]] == untrained.predict(["asdf qwer"])[0].label
+
+
+def test_of_several_labels_the_probabilities_stay():
+    decisions = Decisions(["food", "staff"], is_several=True)
+    shares = np.array([[0.9, 0.1]])
+    assert decisions.evened(shares, [0]) is shares
 
 
 def test_only_words_that_are_read_are_counted():

@@ -11,7 +11,7 @@ import importlib.util
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -417,6 +417,26 @@ class Bundle(abc.ABC):
     @abc.abstractmethod
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of a split and the analysis for its report."""
+
+    def part_of(self, source: Any) -> tuple[Any, Sequence[str] | None]:
+        """Return texts to score, and the names of their labels if ``source`` is the path of a file of them.
+
+        A file is read by the columns of the training.
+
+        Raises:
+            FileNotFoundError: No such file.
+            ValueError: A file that is not in a format of the task.
+        """
+        from dense_lstm_zoo.corpora.dataset import Dataset
+
+        if not isinstance(source, str | os.PathLike):
+            return source, None
+        training, options = self.config["training"], {"test_file": os.fspath(source)}
+        trained_on, columns = training["dataset"], training.get("columns", {})
+        dataset = Dataset.to_score(None, options, self.task, "test", trained_on=trained_on, columns=columns)
+        assert dataset is not None  # as a file is named
+        _, part, label_names = dataset.load_part("test")
+        return part, label_names
 
     def summary(self) -> str:
         """Return its scores, parameters and seconds of training in a few lines."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from dense_lstm_zoo.classification.split import Split, check_labels
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.data.batching import word_ids
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame, parts_of
 from dense_lstm_zoo.data.graphs import graph
@@ -104,13 +106,10 @@ class ClassificationBundle(Bundle):
         return self._predictions(texts, self.decisions.with_threshold(threshold))
 
     def _predictions(self, texts: Iterable[str], decisions: Decisions) -> Iterator[Prediction]:
-        from dense_lstm_zoo.data.batching import word_ids
-
         for chunk in self._chunks(texts):
             rows = self.text_to_ids.encode(chunk)
             logits = self._logits_of_rows(rows)
-            counts = [int((word_ids(row) > UNKNOWN).sum()) for row in rows]
-            yield from decisions.predictions(chunk, logits, self._shares(logits), counts)
+            yield from decisions.predictions(chunk, logits, self._shares(logits), _known_words(rows))
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities (texts, classes) of raw texts. Raises the same errors as ``predict``."""
@@ -242,7 +241,8 @@ class ClassificationBundle(Bundle):
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
         outputs = self._explained(pad_features(ids), np.int32(place))
         arrays = {name: values.numpy()[0] for name, values in outputs.items()}
-        shares = self._shares(arrays["logits"][None])[0]
+        counts = _known_words(self.text_to_ids.encode([text]))
+        shares = self.decisions.evened(self._shares(arrays["logits"][None]), counts)[0]
         best = int(arrays["logits"].argmax()) if label is None else place
         return Explanation(
             text=text,
@@ -370,13 +370,17 @@ class ClassificationBundle(Bundle):
         return suggesting.suggest(self, [text for chunk in self._chunks(texts) for text in chunk], number, seed)
 
     def evaluate(
-        self, split: Split, label_names: Sequence[str] | None = None, *, threshold: Threshold = None
+        self,
+        split: Split | str | os.PathLike[str],
+        label_names: Sequence[str] | None = None,
+        *,
+        threshold: Threshold = None,
     ) -> dict[str, float]:
         """Score the model on labelled texts.
 
         Args:
-            split: Texts with labels, such as ``load_corpus("trec").test``, or a table with the columns of the training,
-                or a mapping of tables, such as a ``DatasetDict``, whose ``test`` is scored.
+            split: Texts with labels, such as ``load_corpus("trec").test``, or a table with the columns of the training
+                or the path of its file, or a mapping of tables, such as a ``DatasetDict``, whose ``test`` is scored.
             label_names: Names of the split's labels. The default is the bundle's own.
             threshold: As for ``predict``.
 
@@ -387,6 +391,7 @@ class ClassificationBundle(Bundle):
             Where texts may have several labels, those of ``classification.label_sets.scores``.
 
         Raises:
+            FileNotFoundError: No such file.
             ValueError: No texts, a label that the model does not know, or one without a name, texts with one label each
                 for a model of several, or the reverse, or as for ``predict``.
         """
@@ -398,7 +403,7 @@ class ClassificationBundle(Bundle):
 
     def assess(
         self,
-        split: Split,
+        split: Split | str | os.PathLike[str],
         label_names: Sequence[str] | None = None,
         *,
         errors: bool = False,
@@ -466,21 +471,24 @@ class ClassificationBundle(Bundle):
         shares = self._shares(logits)
         return self.decisions.decide(shares) if self.is_several else self.decisions.best(logits, shares)
 
-    def labelled(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[Split, np.ndarray]:
+    def labelled(
+        self, split: Split | str | os.PathLike[str], label_names: Sequence[str] | None = None
+    ) -> tuple[Split, np.ndarray]:
         """Return labelled texts, given as to ``evaluate``, and the index of each one's label among the bundle's.
 
         Raises:
             ValueError: As for ``evaluate``.
         """
-        if tables := parts_of(split):
-            table = split if is_frame(split) else tables.get("test")
+        part, names_in_file = self.part_of(split)
+        if tables := parts_of(part):
+            table = part if is_frame(part) else tables.get("test")
             if table is None:
                 raise ValueError(
                     f"The dataset holds no test texts (it holds {', '.join(tables)}); give one of its tables."
                 )
             texts, places, label_names = read_labelled(table, self.config["training"].get("columns", {}))
-            split = Split(texts, places)
-        return split, self._indices(split, label_names)
+            part = Split(texts, places)
+        return part, self._indices(part, names_in_file or label_names)
 
     def _indices(self, split: Split, label_names: Sequence[str] | None) -> np.ndarray:
         """Return the index of each text's label among the bundle's, or of several 0 and 1 (texts, labels)."""
@@ -509,3 +517,8 @@ class ClassificationBundle(Bundle):
         if self.is_several:
             return Split(split.texts, [[index[names[i]] for i in label] for label in sets]).targets(len(self.labels))
         return np.array([index[names[label]] for label in split.labels])
+
+
+def _known_words(rows: Sequence[Any]) -> list[int]:
+    """Return the number of known words of each text, from its ids."""
+    return [int((word_ids(row) > UNKNOWN).sum()) for row in rows]

@@ -30,6 +30,8 @@ def curves(bundles: list[Source], output: str | None, overwrite: bool) -> None:
         curve = read_dev_curve(BundleFolder.open(bundle).path)
         if curve is None:
             raise ValueError(f"{bundle} has no learning curve by batch; train it with --dev-every 1.")
+        if curve.empty:
+            raise ValueError(f"{bundle} was trained for fewer batches than its --dev-every; give 1 to train it again.")
         curves[str(bundle)] = curve
     print("bundle\tbatches\tbest dev accuracy\tat batch")
     for bundle, curve in curves.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -178,26 +179,27 @@ class LanguageModelBundle(Bundle):
         logits, *states = self._step(np.array([[word]], np.int32), *states)
         return drawing.log_softmax(logits.numpy()[0]), states
 
-    def evaluate(self, text: TextSource) -> dict[str, float]:
+    def evaluate(self, text: TextSource | str | os.PathLike[str]) -> dict[str, float]:
         """Score running text as papers do: across line ends, with every token but the first predicted once.
 
         Args:
-            text: A list of lines, or a ``TextFile`` such as ``load_corpus("ptb").test``.
+            text: A list of lines, a ``TextFile`` such as ``load_corpus("ptb").test``, or the path of a file of lines.
 
         Returns:
             ``perplexity``, ``tokens`` (the number predicted) and ``unknown_words`` (how many of those are unknown).
 
         Raises:
+            FileNotFoundError: No such file.
             ValueError: Fewer than two tokens.
         """
         return self.assess(text)[0]
 
-    def assess(self, text: TextSource) -> tuple[dict[str, float], dict[str, Any]]:
+    def assess(self, text: TextSource | str | os.PathLike[str]) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of ``evaluate``, and the same scores by the words' frequency in training.
 
         After ``init_from``, ids are not ranks in the training text, and there is nothing by frequency.
         """
-        ids, log_probabilities = self.token_scores(text)
+        ids, log_probabilities = self.token_scores(self.part_of(text)[0])
         targets = ids[1:]
         scores = {
             "perplexity": _exp(-float(log_probabilities.mean(dtype=np.float64))),

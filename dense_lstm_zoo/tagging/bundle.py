@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -234,11 +235,11 @@ class TaggingBundle(Bundle):
         layers = [i for i, cells in enumerate(encoder.cells, start=1) if cells[0].num_gates == 5]
         return GateActivations(tokens, layers, values)
 
-    def evaluate(self, split: TaggedSplit) -> dict[str, float]:
+    def evaluate(self, split: TaggedSplit | str | os.PathLike[str]) -> dict[str, float]:
         """Score the model on tagged sentences.
 
         Args:
-            split: Tokens and tags, such as ``load_corpus("ewt_upos").test``.
+            split: Tokens and tags, such as ``load_corpus("ewt_upos").test``, or the path of a file of them.
 
         Returns:
             ``accuracy`` per token, ``texts`` (sentences) and ``tokens``. For tags that mark spans (B-NP, I-NP, O) also
@@ -246,27 +247,31 @@ class TaggingBundle(Bundle):
             that the model does not know always counts as wrong.
 
         Raises:
+            FileNotFoundError: No such file.
             ValueError: No sentences.
         """
         return self.assess(split)[0]
 
-    def assess(self, split: TaggedSplit, *, errors: bool = False) -> tuple[dict[str, float], dict[str, Any]]:
+    def assess(
+        self, split: TaggedSplit | str | os.PathLike[str], *, errors: bool = False
+    ) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of ``evaluate`` and an error analysis.
 
         With ``errors``, it also holds every wrong tag, as ``analysis.errors`` returns them.
         """
         from dense_lstm_zoo.tagging import analysis as analyses
 
-        if not len(split):
+        part: TaggedSplit = self.part_of(split)[0]
+        if not len(part):
             raise ValueError("evaluate needs at least one sentence; received none.")
-        if split.is_soft and not split.labelled.all():
+        if part.is_soft and not part.labelled.all():
             raise ValueError("evaluate needs tags; some sentences have soft labels alone, which a teacher gave.")
-        tags = self.tags_of(split)
-        scores, analysis = analyses.analyse(split, tags, self.labels)
+        tags = self.tags_of(part)
+        scores, analysis = analyses.analyse(part, tags, self.labels)
         if "no_spans" in analysis:
             warnings.warn(f"Spans are not scored. {analysis['no_spans']}", stacklevel=3)
         if errors:
-            analysis["errors"] = analyses.errors(split, tags)
+            analysis["errors"] = analyses.errors(part, tags)
         return scores, analysis
 
     def tags_of(self, split: TaggedSplit) -> list[list[str]]:

@@ -10,6 +10,7 @@ from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.display import notes
 
 if TYPE_CHECKING:
+    from dense_lstm_zoo.training.callbacks import TimeLimit
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 _ROW = "{:>9}  {:>8}  {:>8}  {:>8} {:1}  {:>7}  {:>7}"
@@ -19,18 +20,19 @@ class EpochLog(keras.callbacks.Callback):
     """Print an aligned line per epoch, and how far the epoch is: a bar on a terminal, else a line once a minute.
 
     A line has the loss, the scores on the training and the dev texts, a star if no epoch before had a better dev score,
-    the epoch's seconds, and the time left if all epochs are trained. Where the dev loss chooses the epoch, the star is
-    the loss's, and the scores are accuracies.
+    the epoch's seconds, and the time left if all epochs are trained, but no more than the limit leaves. Where the dev
+    loss chooses the epoch, the star is the loss's, and the scores are accuracies.
 
     Args:
         checkpoint: The run's checkpoint, which is called before.
+        limit: The run's time limit, if it has one.
     """
 
     SECONDS = 60.0
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, limit: TimeLimit | None = None) -> None:
         super().__init__()
-        self._checkpoint, self._has_header = checkpoint, False
+        self._checkpoint, self._limit, self._has_header = checkpoint, limit, False
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Begin the bar. The first line has the names of the columns."""
@@ -54,6 +56,9 @@ class EpochLog(keras.callbacks.Callback):
         if monitor.endswith("loss") and "val_accuracy" in row:  # the training loss is there already
             monitor = "val_accuracy"
         self._progress.clear()
+        seconds_left = sum(each["seconds"] for each in history) / len(history) * (epochs - len(history))
+        if self._limit is not None:
+            seconds_left = min(seconds_left, self._limit.seconds_left)
         notes.show(
             _ROW.format(
                 f"{len(history)}/{epochs}",
@@ -62,7 +67,7 @@ class EpochLog(keras.callbacks.Callback):
                 score(monitor, row[monitor]),
                 "*" if self._checkpoint.best_epoch == len(history) else "",
                 duration(row["seconds"]),
-                duration(sum(each["seconds"] for each in history) / len(history) * (epochs - len(history))),
+                duration(seconds_left),
             )
         )
 

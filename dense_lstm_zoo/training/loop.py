@@ -171,15 +171,16 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: flo
     callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
     if run.freeze:
         callbacks.append(run.freeze)
-    if run.progress:
-        callbacks.append(EpochLog(checkpoint))
-        if data.real_share < 1:
-            run.say(f"training batches: {100 * data.real_share:.0f} % of the tokens are real, the others padding")
     if (minutes := run.job.options.minutes) is not None:
         run.limit = TimeLimit(minutes, started - checkpoint.seconds, int(data.dev.cardinality()))
         if checkpoint.epochs and run.limit.is_over():  # an interrupted run whose time is over
             run.model.stop_training = True
             return
+    if run.progress:
+        callbacks.append(EpochLog(checkpoint, run.limit))
+        if data.real_share < 1:
+            run.say(f"training batches: {100 * data.real_share:.0f} % of the tokens are real, the others padding")
+    if run.limit is not None:
         callbacks.append(run.limit)
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
