@@ -172,6 +172,10 @@ def test_the_encoding_that_fits_is_named_with_what_it_makes_of_the_line(write, t
     assert read_csv(path, encoding=encoding).train.texts == ["a", text]
 
 
+def test_no_encoding_is_named_for_bytes_that_are_no_text(write):
+    fails(r"is not utf-8: .*\. Its bytes are those of no text\.", "csv", write(bytes(range(200, -1, -1)) * 3))
+
+
 @pytest.mark.parametrize(
     ("codec", "better"), [("latin-1", "cp1252"), ("iso-8859-15", "cp1252"), ("iso8859-2", "cp1250")]
 )

@@ -123,6 +123,7 @@ def test_a_damaged_file_and_one_that_is_something_else_are_named(tmp_path, write
     cases = {
         "cut.parquet": (whole[: len(whole) // 2], "is not a whole Parquet file"),
         "text.parquet": (b"text,label\n", "is not a Parquet file, whatever its name says: it is text"),
+        "noise.parquet": (bytes(range(255, -1, -1)), "is not a Parquet file, .*: it is no table or text that is known"),
         "empty.parquet": (b"", "it is empty"),
         "mine.xlsx": (whole, r"is not an Excel workbook \(xlsx\), whatever its name says: it is a Parquet file"),
         "old.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "older Office program .* or an encrypted one"),

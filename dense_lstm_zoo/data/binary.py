@@ -28,6 +28,7 @@ _BEGINNINGS = {
     b"\xff\xd8\xff": "a picture",
     b"{\\rtf": "a document in RTF",
 }
+_NEVER_TEXT = bytes({*range(9), *range(14, 32)} - {0x1A, 0x1B})  # control characters but white space, ends and escapes
 _WAYS_OUT = {"xlsx": "name it .xlsx", "Parquet": "name it .parquet"}
 
 
@@ -45,6 +46,16 @@ def kind_of(beginning: bytes) -> str | None:
         return "a tar archive"
     kind = next((kind for start, kind in _BEGINNINGS.items() if beginning.startswith(start)), None)
     return next((inner for part, inner in _IN_ZIP.items() if part in beginning), kind) if kind == _ARCHIVE else kind
+
+
+def is_binary(content: bytes) -> bool:
+    """Return whether bytes are those of no text, unless it is UTF-16: many are control characters.
+
+    Example:
+        >>> is_binary(bytes(range(256))), is_binary("очень скучно".encode("cp1251"))
+        (True, False)
+    """
+    return len(content) - len(content.translate(None, _NEVER_TEXT)) > len(content) // 50
 
 
 def check_is_text(beginning: bytes, name: str) -> None:

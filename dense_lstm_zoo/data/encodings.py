@@ -7,6 +7,8 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 
+from dense_lstm_zoo.data.binary import is_binary
+
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _SAMPLE = 1 << 16  # bytes
@@ -70,6 +72,8 @@ def advice(content: bytes, codec: str) -> str:
             'or leave them out with "iconv -c -f UTF-8 -t UTF-8 old > new".'
         )
     name = best_fit(content)
+    if name is None and is_binary(content):
+        return "Its bytes are those of no text."
     if name is None or codecs.lookup(name).name == codecs.lookup(codec).name:
         return 'Give its encoding, such as encoding="cp1252" (--encoding cp1252), or save it as UTF-8.'
     lines = _sample(content).decode(name, "ignore").splitlines()
@@ -123,7 +127,7 @@ def best_fit(content: bytes) -> str | None:
     zeros = [sample[start::2].count(0) for start in (0, 1)]
     if max(zeros) > len(sample) // 8 and min(zeros) <= len(sample) // 100:
         return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    for name, common in _COMMON.items():
+    for name, common in ({} if is_binary(sample) else _COMMON).items():
         try:
             text = codecs.getincrementaldecoder(name)().decode(sample)
         except UnicodeDecodeError:

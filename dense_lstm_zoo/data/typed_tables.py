@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from dense_lstm_zoo.data.binary import kind_of
+from dense_lstm_zoo.data.binary import is_binary, kind_of
 from dense_lstm_zoo.data.delimited import check_columns
+from dense_lstm_zoo.data.encodings import best_fit
 from dense_lstm_zoo.data.frames import class_names_in, named_class
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo_runtime import install
@@ -73,7 +74,9 @@ def read_typed(
     beginning = stream.read(1 << 16)
     stream.seek(0)
     if not beginning.startswith(_BEGINNINGS[form]):
-        kind = kind_of(beginning) or ("text by its first bytes" if beginning else "empty")
+        is_unknown = is_binary(beginning) and best_fit(beginning) is None
+        other = "no table or text that is known" if is_unknown else "text by its first bytes"
+        kind = kind_of(beginning) or (other if beginning else "empty")
         raise ValueError(
             f"{name} is not {_KINDS[form]}, whatever its name says: it is {kind}. Give its format with --dataset, or "
             "with --input-format for texts to predict."
