@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
-import itertools
 import resource
 import statistics
 import tempfile
@@ -25,7 +23,6 @@ from typing import Any, NamedTuple
 import dense_lstm_zoo as zoo
 from benchmarks.speed.measure import Worker
 from dense_lstm_zoo import checks, machine
-from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.measuring.turns import compare, spread, take_turns
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.allocator import keep_large_blocks
@@ -42,7 +39,8 @@ class Side:
     """A model with the batches of ``zoo.train``, which trains in one way or the other."""
 
     def __init__(self, side: str, name: str, dataset: str, texts: int | None) -> None:
-        corpus = first_texts(zoo.load_corpus(dataset, registry.entry(name).task), texts)
+        corpus = zoo.load_corpus(dataset, registry.entry(name).task)
+        corpus = corpus.first_texts({} if texts is None else {"train": texts})
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
         request = check(name, folder / "run", {}, recipe=None, seed=1, tensorboard=False, overwrite=False)
@@ -71,16 +69,6 @@ class Epoch(NamedTuple):
 
 def _page_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-
-def first_texts(corpus: Any, number: int | None) -> Any:
-    """Return a corpus with the first ``number`` texts of its training part, or lines of running text, None all."""
-    if isinstance(corpus, LanguageCorpus):
-        return dataclasses.replace(corpus, train=list(itertools.islice(corpus.train, number)))
-    if number is None:
-        return corpus
-    columns = [column[:number] for column in vars(corpus.train).values()]
-    return dataclasses.replace(corpus, train=type(corpus.train)(*columns))
 
 
 def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Classifier:
             rows = [self._ids(text) for text in chunk]
             logits, shares = self._outputs(rows, ("logits", "probabilities"))
             word_counts = [int(np.count_nonzero(row["token_ids"] > UNKNOWN)) for row in rows]
-            yield from decisions.predictions(chunk, logits, shares, word_counts)
+            yield from decisions.predictions(chunk, logits, decisions.evened(shares, word_counts), word_counts)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come."""

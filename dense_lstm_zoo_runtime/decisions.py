@@ -107,7 +107,7 @@ class Decisions:
         return np.where(is_known, probabilities, probabilities.dtype.type(1 / len(self.labels)))
 
     def predictions(
-        self, texts: Iterable[str], logits: np.ndarray, probabilities: np.ndarray, word_counts: Sequence[int]
+        self, texts: Iterable[str], logits: np.ndarray, probabilities: np.ndarray, word_counts: Iterable[int]
     ) -> Iterator[Prediction]:
         """Yield the prediction for each text, from its logits and probabilities (texts, labels) and its known words."""
         if self.is_several:
@@ -116,8 +116,7 @@ class Decisions:
                 yield of_several(self.labels, text, shares, label_mask, count)
             return
         best = self.best(logits, probabilities).tolist()
-        rows = self.evened(probabilities, word_counts).tolist()
-        for text, row, place, count in zip(texts, rows, best, word_counts, strict=True):
+        for text, row, place, count in zip(texts, probabilities.tolist(), best, word_counts, strict=True):
             yield Prediction(text, self.labels[place], row[place], dict(zip(self.labels, row, strict=True)), count)
 
 

@@ -14,7 +14,7 @@ from tests.cli_harness import output_of
 
 GRAPHS = {
     "dc_bilstm": "logits_of",
-    "gated_skip_tagger": "_tag",
+    "gated_skip_tagger": "_decode",
     "dense_lstm_lm": "_log_probabilities_of",
 }
 TEXTS = ["the film was n't good .", ""]

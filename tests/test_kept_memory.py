@@ -3,24 +3,7 @@
 import pandas as pd
 import pytest
 
-import dense_lstm_zoo as zoo
 from benchmarks import kept_memory
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["classification", "tagging"])
-def test_the_first_texts_keep_what_belongs_to_them(task):
-    corpus = zoo.load_corpus("demo", task)
-    first = kept_memory.first_texts(corpus, 7)
-    assert [column[:7] for column in vars(corpus.train).values()] == list(vars(first.train).values())
-    assert (len(first.train), first.dev) == (7, corpus.dev)
-    assert kept_memory.first_texts(corpus, None) is corpus
-
-
-def test_the_first_lines_of_running_text():
-    corpus = zoo.load_corpus("demo", "language_model")
-    lines = [list(kept_memory.first_texts(corpus, number).train) for number in (7, None)]
-    assert lines == [list(corpus.train)[:7], list(corpus.train)]
 
 
 @pytest.mark.parametrize(

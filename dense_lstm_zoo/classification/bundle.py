@@ -14,7 +14,7 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification import label_sets
-from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, probabilities
+from dense_lstm_zoo.classification.calibration import NEARLY_NOTHING, fit_temperature, log_softmax, probabilities
 from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.split import Split, check_labels
@@ -241,8 +241,8 @@ class ClassificationBundle(Bundle):
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
         outputs = self._explained(pad_features(ids), np.int32(place))
         arrays = {name: values.numpy()[0] for name, values in outputs.items()}
-        counts = _known_words(self.text_to_ids.encode([text]))
-        shares = self.decisions.evened(self._shares(arrays["logits"][None]), counts)[0]
+        logits = self._evened(arrays["logits"][None], self.text_to_ids.encode([text]))
+        shares = self._shares(logits)[0]
         best = int(arrays["logits"].argmax()) if label is None else place
         return Explanation(
             text=text,
@@ -330,7 +330,16 @@ class ClassificationBundle(Bundle):
     def _logits_of_rows(self, rows: Sequence[Any]) -> np.ndarray:
         from dense_lstm_zoo.classification.batches import predict_rows
 
-        return predict_rows(self.logits_of, rows)
+        return self._evened(predict_rows(self.logits_of, rows), rows)
+
+    def _evened(self, logits: np.ndarray, rows: Sequence[Any]) -> np.ndarray:
+        """Return logits (texts, classes) by which every label of a text without a known word is equally likely.
+
+        As ``Decisions.evened`` for probabilities. They keep their order, so that the label is the network's guess.
+        """
+        if self.is_several or all(counts := _known_words(rows)):
+            return logits
+        return logits * np.where(counts, 1, NEARLY_NOTHING).astype(logits.dtype)[:, None]
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
         chunks = [self._logits(chunk) for chunk in self._chunks(texts)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from dense_lstm_zoo.classification.calibration import NEARLY_NOTHING
 from dense_lstm_zoo.classification.embedding import with_pooled
 from dense_lstm_zoo.classification.explain import explainer
 from dense_lstm_zoo.classification.text_ids import pad_features
@@ -15,6 +16,7 @@ from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
 from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
@@ -73,6 +75,10 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
     def classify(ids: Ids) -> dict[str, tf.Tensor]:
         logits = tf.cast(pooled_and_logits(ids)[1], tf.float32)
+        if not decisions.is_several:  # as in the bundle
+            words = ids["token_ids"] if isinstance(ids, dict) else ids
+            is_known = tf.reduce_any(words > UNKNOWN, axis=1, keepdims=True)
+            logits *= tf.where(is_known, 1.0, NEARLY_NOTHING)
         best = tf.argmax(logits, axis=1)
         scaled = logits if temperature is None else logits / temperature
         probabilities = tf.nn.sigmoid(scaled) if decisions.is_several else tf.nn.softmax(scaled)
