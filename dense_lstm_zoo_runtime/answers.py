@@ -19,8 +19,8 @@ class Prediction:
         probability: Its probability.
         probabilities: The probability of every label.
         known_words: How many of the words that are read the model knows. With none, as of another language, the label
-            is a guess, and all labels are given the same probability, unless texts may have several labels. None where
-            that is not counted: in the answers of a SavedModel.
+            is a guess, and all labels are given the same probability, unless the model reads characters, or texts may
+            have several labels. None where that is not counted: in the answers of a SavedModel.
         labels: The labels of the text, the likeliest first, of a model whose texts may have several. Then ``label`` is
             the first of them. If there is none, it is an empty string, and ``probability`` that of none. None for a
             model whose texts have one label each.

@@ -49,7 +49,9 @@ class Classifier:
             rows = [self._ids(text) for text in chunk]
             logits, shares = self._outputs(rows, ("logits", "probabilities"))
             word_counts = [int(np.count_nonzero(row["token_ids"] > UNKNOWN)) for row in rows]
-            yield from decisions.predictions(chunk, logits, decisions.evened(shares, word_counts), word_counts)
+            if not self._ids.reads_characters:
+                shares = decisions.evened(shares, word_counts)
+            yield from decisions.predictions(chunk, logits, shares, word_counts)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come."""
@@ -65,7 +67,8 @@ class Classifier:
         logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
         best = int(logits[0].argmax()) if place is None else place
         in_vocabulary = list(map(self._ids.is_known, tokens))
-        shares = self.decisions.evened(shares, [sum(in_vocabulary)])
+        if not self._ids.reads_characters:
+            shares = self.decisions.evened(shares, [sum(in_vocabulary)])
         yield None
         group = omissions.group_size(len(tokens))
         starts = range(0, len(tokens), group)

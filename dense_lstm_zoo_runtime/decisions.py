@@ -12,6 +12,7 @@ from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction
 
 SEVERAL = "several"  # labels of a text, in configs
+FAINT = 1e-4  # what logits that say nothing about a text are multiplied by
 _DEFAULT = 0.5
 
 Threshold: TypeAlias = float | Mapping[str, float] | None
@@ -93,18 +94,20 @@ class Decisions:
         return np.where(probabilities[:, place] >= probabilities.dtype.type(threshold), place, 1 - place)
 
     def evened(self, probabilities: np.ndarray, word_counts: Sequence[int]) -> np.ndarray:
-        """Return probabilities (texts, labels) in which every label of a text without a known word is equally likely.
+        """Return probabilities (texts, labels) in which the labels of a text without a known word are all as likely.
 
-        What the network says of such a text is not about the text. Those of several labels per text stay as they are.
+        What the network says of such a text is not about the text. The likeliest label stays so by a trace: they are
+        those of logits times ``FAINT``. Those of several labels per text stay as they are.
 
         Example:
-            >>> Decisions(["bad", "good"]).evened(np.array([[0.1, 0.9], [0.1, 0.9]]), [3, 0]).tolist()
+            >>> Decisions(["bad", "good"]).evened(np.array([[0.1, 0.9], [0.1, 0.9]]), [3, 0]).round(3).tolist()
             [[0.1, 0.9], [0.5, 0.5]]
         """
         if self.is_several or all(word_counts):
             return probabilities
+        powers = np.maximum(probabilities, np.finfo(probabilities.dtype).tiny) ** probabilities.dtype.type(FAINT)
         is_known = np.array(word_counts, bool)[:, None]
-        return np.where(is_known, probabilities, probabilities.dtype.type(1 / len(self.labels)))
+        return np.where(is_known, probabilities, powers / powers.sum(axis=1, keepdims=True))
 
     def predictions(
         self, texts: Iterable[str], logits: np.ndarray, probabilities: np.ndarray, word_counts: Iterable[int]

@@ -65,6 +65,11 @@ class TextIds:
         """Return the tokens of a text, also those that are not read."""
         return self._tokenize(as_text(text))
 
+    @property
+    def reads_characters(self) -> bool:
+        """Whether the characters of words are read, too, so that unknown words say something."""
+        return bool(self._chars)
+
     def is_known(self, token: str) -> bool:
         """Return whether a token is one of the words."""
         return fold(token) in self._ids

@@ -14,7 +14,7 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification import label_sets
-from dense_lstm_zoo.classification.calibration import NEARLY_NOTHING, fit_temperature, log_softmax, probabilities
+from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, probabilities
 from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.split import Split, check_labels
@@ -30,7 +30,7 @@ from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import Prediction
-from dense_lstm_zoo_runtime.decisions import SEVERAL, Decisions, Threshold
+from dense_lstm_zoo_runtime.decisions import FAINT, SEVERAL, Decisions, Threshold
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
@@ -333,13 +333,13 @@ class ClassificationBundle(Bundle):
         return self._evened(predict_rows(self.logits_of, rows), rows)
 
     def _evened(self, logits: np.ndarray, rows: Sequence[Any]) -> np.ndarray:
-        """Return logits (texts, classes) by which every label of a text without a known word is equally likely.
+        """Return logits (texts, classes) by which the labels of a text without a known word are all as likely.
 
         As ``Decisions.evened`` for probabilities. They keep their order, so that the label is the network's guess.
         """
-        if self.is_several or all(counts := _known_words(rows)):
+        if self.is_several or self.vocabulary.chars or all(counts := _known_words(rows)):
             return logits
-        return logits * np.where(counts, 1, NEARLY_NOTHING).astype(logits.dtype)[:, None]
+        return logits * np.where(counts, 1, FAINT).astype(logits.dtype)[:, None]
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
         chunks = [self._logits(chunk) for chunk in self._chunks(texts)]

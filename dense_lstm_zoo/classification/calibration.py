@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-NEARLY_NOTHING = 1e-30  # logits times this keep their order, and their labels are equally likely
 _HIGHEST = 20.0  # a temperature beyond this, or below its inverse, comes from a dev set that says too little
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from dense_lstm_zoo.classification.calibration import NEARLY_NOTHING
 from dense_lstm_zoo.classification.embedding import with_pooled
 from dense_lstm_zoo.classification.explain import explainer
 from dense_lstm_zoo.classification.text_ids import pad_features
@@ -16,6 +15,7 @@ from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
 from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo_runtime.decisions import FAINT
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
@@ -75,10 +75,9 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
     def classify(ids: Ids) -> dict[str, tf.Tensor]:
         logits = tf.cast(pooled_and_logits(ids)[1], tf.float32)
-        if not decisions.is_several:  # as in the bundle
+        if not (decisions.is_several or bundle.vocabulary.chars):  # as in the bundle
             words = ids["token_ids"] if isinstance(ids, dict) else ids
-            is_known = tf.reduce_any(words > UNKNOWN, axis=1, keepdims=True)
-            logits *= tf.where(is_known, 1.0, NEARLY_NOTHING)
+            logits *= tf.where(tf.reduce_any(words > UNKNOWN, axis=1, keepdims=True), 1.0, FAINT)
         best = tf.argmax(logits, axis=1)
         scaled = logits if temperature is None else logits / temperature
         probabilities = tf.nn.sigmoid(scaled) if decisions.is_several else tf.nn.softmax(scaled)
