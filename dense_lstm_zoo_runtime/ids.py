@@ -67,7 +67,7 @@ class TextIds:
 
     @property
     def reads_characters(self) -> bool:
-        """Whether the characters of words are read, too, so that unknown words say something."""
+        """True if the characters of words are read, too, so that unknown words say something."""
         return bool(self._chars)
 
     def is_known(self, token: str) -> bool:

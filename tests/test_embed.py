@@ -33,8 +33,8 @@ def test_the_vectors_are_what_the_softmax_reads(trained):
     assert vectors.shape == (5, trained.embedding_width) == (5, 8)
     kernel, bias = trained.model.get_layer("logits").get_weights()
     scores = np.exp(vectors @ kernel + bias)
-    shares, known = scores / scores.sum(axis=1, keepdims=True), [0, 2, 4]  # the others have no word that is known
-    np.testing.assert_allclose(shares[known], trained.probabilities(TEXTS)[known], atol=1e-6)
+    shares, places = scores / scores.sum(axis=1, keepdims=True), [0, 2, 4]  # the others have no word that is known
+    np.testing.assert_allclose(shares[places], trained.probabilities(TEXTS)[places], atol=1e-6)
 
 
 def test_company_order_and_chunks_never_change_a_vector(trained, monkeypatch):
