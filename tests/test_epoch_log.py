@@ -101,9 +101,9 @@ def test_an_interrupted_run_counts_the_time_before_and_may_go_on_with_more(tmp_p
         train(tmp_path / "run", minutes=60)
     ends = []
 
-    def note_end(self, minutes, started, dev_batches):
+    def note_end(self, minutes, started, *others):
         ends.append(started + 60 * minutes)
-        limit(self, minutes, started, dev_batches)
+        limit(self, minutes, started, *others)
 
     limit = TimeLimit.__init__
     monkeypatch.setattr(TimeLimit, "__init__", note_end)
@@ -126,16 +126,18 @@ def test_the_time_left_is_no_more_than_the_limit_leaves(monkeypatch, capsys, min
     assert capsys.readouterr().out.splitlines()[-1].endswith(f" 60 s   {left:>6}")
 
 
-def test_the_end_leaves_time_for_the_last_scores(monkeypatch):
+@pytest.mark.parametrize(("num_batches", "reading"), [(26, 0.0), (16, 100.0)])
+def test_the_end_leaves_time_for_the_last_scores(monkeypatch, num_batches, reading):
     clock = iter([0.0, 20.0, 20.0, 20.0, 21.5, 21.5])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
-    limit = TimeLimit(1, 0.0, 26)
+    limit = TimeLimit(1, 0.0, num_batches, reading)
     limit.set_model(type("Model", (), {"stop_training": False})())
     limit.on_train_batch_begin(0)
     limit.on_train_batch_end(0)  # a slow one, in which programs are compiled, says nothing of those to score
     assert not limit.model.stop_training
     limit.on_train_batch_begin(1)
-    limit.on_train_batch_end(1)  # of 60 seconds, 21.5 are over, and 26 batches of 1.5 seconds each are to be scored
+    # Of 60 seconds, 21.5 are over. 26 batches of 1.5 seconds each are to be scored, or 16 whose texts take 15 to read.
+    limit.on_train_batch_end(1)
     assert limit.model.stop_training
     assert limit.reason == "the time limit of 1 minutes"
 

@@ -16,6 +16,9 @@ from dense_lstm_zoo.tasks.recipe import learning_rate_factor
 from dense_lstm_zoo.training.resumable import Resumable
 
 _LAST_BATCHES = 100  # by whose seconds the time to score is estimated
+_READ_AGAIN = (
+    0.15  # of the seconds of reading: dev texts again, and the words of all for the record of what was trained on
+)
 
 
 def check_own(callbacks: object) -> list[keras.callbacks.Callback]:
@@ -104,11 +107,13 @@ class TimeLimit(keras.callbacks.Callback):
         minutes: Minutes that the run may take, with its preparation and its last scores.
         started: The reading of ``time.monotonic`` at its start, less what an interrupted run took before.
         dev_batches: Batches to score an epoch on.
+        reading: Seconds that it took to read the texts. Of these, the last scores take a share again.
     """
 
-    def __init__(self, minutes: float, started: float, dev_batches: int) -> None:
+    def __init__(self, minutes: float, started: float, dev_batches: int, reading: float = 0.0) -> None:
         super().__init__()
         self._minutes, self._end, self._dev_batches = minutes, started + 60 * minutes, dev_batches
+        self._last_reading = _READ_AGAIN * reading
         self._batch_seconds: deque[float] = deque(maxlen=_LAST_BATCHES)
         self.reason: str | None = None  # of the end, once the time is over
 
@@ -122,7 +127,7 @@ class TimeLimit(keras.callbacks.Callback):
         # The first batch is slow, as are others for whose shapes a program is compiled.
         seconds = [*self._batch_seconds][1:] or [0.0]
         typical = statistics.median(seconds) if len(self._batch_seconds) == _LAST_BATCHES else min(seconds)
-        scoring = self._dev_batches * typical
+        scoring = self._dev_batches * typical + self._last_reading
         if time.monotonic() + scoring < self._end:
             return False
         self.reason = f"the time limit of {self._minutes:g} minutes"

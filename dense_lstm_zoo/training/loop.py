@@ -172,7 +172,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None, started: flo
     if run.freeze:
         callbacks.append(run.freeze)
     if (minutes := run.job.options.minutes) is not None:
-        run.limit = TimeLimit(minutes, started - checkpoint.seconds, int(data.dev.cardinality()))
+        reading = time.monotonic() - started
+        run.limit = TimeLimit(minutes, started - checkpoint.seconds, int(data.dev.cardinality()), reading)
         if checkpoint.epochs and run.limit.is_over():  # an interrupted run whose time is over
             run.model.stop_training = True
             return
