@@ -1,11 +1,11 @@
 """A tagger from the command line: trained on columns, and every format that it reads and writes."""
 
-import dataclasses
 import json
 
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo_runtime import answers
 from tests.cli_harness import output_of
 from tests.training_harness import small_demo
 
@@ -90,7 +90,7 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     (tmp_path / "in.csv").write_text("id,text\n7,The old man saw her.\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.csv")
     # A text alone and one in a batch differ in the last digit on some processors.
-    answer = dataclasses.asdict(raw) | {"probabilities": pytest.approx(raw.probabilities, abs=1e-6)}
+    answer = answers.fields(raw) | {"probabilities": pytest.approx(raw.probabilities, abs=1e-6)}
     assert json.loads(out) == {"id": "7", "text": "The old man saw her.", **answer}
     (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
@@ -119,7 +119,7 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
         ],
     )
     assert (
-        "--format csv is not for tagging. Accepted: text, columns, jsonl."
+        "--format csv is not for tagging. Accepted: text, columns, jsonl, json, spacy, brat."
         in output_of(capsys, "predict", run, "a", "--format", "csv")[2]
     )
     (tmp_path / "bad.txt").write_text("a X\nb\n")
