@@ -128,16 +128,18 @@ def test_the_time_left_is_no_more_than_the_limit_leaves(monkeypatch, capsys, min
 
 @pytest.mark.parametrize(("num_batches", "reading"), [(26, 0.0), (16, 100.0)])
 def test_the_end_leaves_time_for_the_last_scores(monkeypatch, num_batches, reading):
-    clock = iter([0.0, 20.0, 20.0, 20.0, 21.5, 21.5])
+    slow = [second for second in range(0, 20, 4) for second in (second, second + 4, second + 4)]
+    clock = iter([*map(float, slow), 20.0, 21.5, 21.5])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     limit = TimeLimit(1, 0.0, num_batches, reading)
     limit.set_model(type("Model", (), {"stop_training": False})())
-    limit.on_train_batch_begin(0)
-    limit.on_train_batch_end(0)  # a slow one, in which programs are compiled, says nothing of those to score
+    for batch in range(5):
+        limit.on_train_batch_begin(batch)
+        limit.on_train_batch_end(batch)  # slow ones, in which programs are compiled, say nothing of those to score
     assert not limit.model.stop_training
-    limit.on_train_batch_begin(1)
+    limit.on_train_batch_begin(5)
     # Of 60 seconds, 21.5 are over. 26 batches of 1.5 seconds each are to be scored, or 16 whose texts take 15 to read.
-    limit.on_train_batch_end(1)
+    limit.on_train_batch_end(5)
     assert limit.model.stop_training
     assert limit.reason == "the time limit of 1 minutes"
 

@@ -16,9 +16,8 @@ from dense_lstm_zoo.tasks.recipe import learning_rate_factor
 from dense_lstm_zoo.training.resumable import Resumable
 
 _LAST_BATCHES = 100  # by whose seconds the time to score is estimated
-_READ_AGAIN = (
-    0.15  # of the seconds of reading: dev texts again, and the words of all for the record of what was trained on
-)
+_FEW_BATCHES = 5
+_READ_AGAIN = 0.15  # of the seconds of reading: dev texts once more, and all for the record of what was learned
 
 
 def check_own(callbacks: object) -> list[keras.callbacks.Callback]:
@@ -124,8 +123,8 @@ class TimeLimit(keras.callbacks.Callback):
 
     def is_over(self) -> bool:
         """Return whether only the time to score is left: dev, dev again and test, each in a third of a training's."""
-        # The first batch is slow, as are others for whose shapes a program is compiled.
-        seconds = [*self._batch_seconds][1:] or [0.0]
+        # The first batch is slow, as are others for whose shapes a program is compiled: a few say nothing.
+        seconds = [*self._batch_seconds][1:] if len(self._batch_seconds) > _FEW_BATCHES else [0.0]
         typical = statistics.median(seconds) if len(self._batch_seconds) == _LAST_BATCHES else min(seconds)
         scoring = self._dev_batches * typical + self._last_reading
         if time.monotonic() + scoring < self._end:
