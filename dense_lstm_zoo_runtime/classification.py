@@ -48,10 +48,8 @@ class Classifier:
         for chunk in checks.text_chunks(texts, _CHUNK):
             rows = [self._ids(text) for text in chunk]
             logits, shares = self._outputs(rows, ("logits", "probabilities"))
-            word_counts = [int(np.count_nonzero(row["token_ids"] > UNKNOWN)) for row in rows]
-            if not self._ids.reads_characters:
-                shares = decisions.evened(shares, word_counts)
-            yield from decisions.predictions(chunk, logits, shares, word_counts)
+            word_counts = list(map(_known_words, rows))
+            yield from decisions.predictions(chunk, logits, self._evened(shares, word_counts), word_counts)
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come."""
@@ -64,11 +62,10 @@ class Classifier:
             raise TypeError(f"The text must be a string; received {text!r:.80} ({type(text).__name__}).")
         place = None if label is None else self.decisions.place_of(label)
         tokens = self._ids.tokens(text)
-        logits, shares = self._outputs([self._ids.row(tokens)], ("logits", "probabilities"))
+        row = self._ids.row(tokens)
+        logits, shares = self._outputs([row], ("logits", "probabilities"))
+        shares = self._evened(shares, [_known_words(row)])
         best = int(logits[0].argmax()) if place is None else place
-        in_vocabulary = list(map(self._ids.is_known, tokens))
-        if not self._ids.reads_characters:
-            shares = self.decisions.evened(shares, [sum(in_vocabulary)])
         yield None
         group = omissions.group_size(len(tokens))
         starts = range(0, len(tokens), group)
@@ -86,7 +83,7 @@ class Classifier:
             probabilities=dict(zip(self._labels, shares[0].tolist(), strict=True)),
             tokens=tokens,
             effects=[effects[i // group] for i in range(len(tokens))],
-            in_vocabulary=in_vocabulary,
+            in_vocabulary=list(map(self._ids.is_known, tokens)),
             group=group,
         )
 
@@ -94,6 +91,10 @@ class Classifier:
     def width(self) -> int:
         """The length of the vectors."""
         return int(self._graph.graph.output_shapes["vectors"][-1])
+
+    def _evened(self, shares: np.ndarray, word_counts: Sequence[int]) -> np.ndarray:
+        """Return probabilities as ``Decisions.evened``, unless unknown words have characters that are read."""
+        return shares if self._ids.reads_characters else self.decisions.evened(shares, word_counts)
 
     def _outputs(self, rows: Sequence[Row], outputs: Sequence[str]) -> list[np.ndarray]:
         """Return outputs (texts, ...) for the ids of texts."""
@@ -106,3 +107,8 @@ class Classifier:
             for array, value in zip(arrays, values, strict=True):
                 array[indices] = value
         return arrays
+
+
+def _known_words(row: Row) -> int:
+    """Return the number of words that are read of a text and known, from its ids."""
+    return int(np.count_nonzero(row["token_ids"] > UNKNOWN))
