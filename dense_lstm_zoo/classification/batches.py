@@ -24,6 +24,8 @@ from dense_lstm_zoo.data.batching import (
 )
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.stored_ids import StoredIds
+from dense_lstm_zoo.layers.lstm import compiled_units
+from dense_lstm_zoo.layers.recurrence.compile_ahead import compile_ahead
 
 
 class Examples:
@@ -117,6 +119,11 @@ class TrainingBatches(ShuffledBatches):
             seed=seed,
             max_tokens=max_tokens,
         )
+
+    def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
+        """Begin to compile what the first epoch needs, while its first step is traced."""
+        if not self.model.jit_compile:
+            compile_ahead(compiled_units(self.model), self.shapes)
 
 
 def evaluation_batches(

@@ -12,6 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
 
@@ -199,6 +200,14 @@ class LSTM(KernelLayer):
             *("kernel_initializer", "recurrent_initializer", "bias_initializer", "unit_forget_bias", "kernel"),
         )
         return super().get_config() | arguments_of(self, *names)
+
+
+def compiled_units(layer: keras.layers.Layer) -> set[int]:
+    """Return the units of the LSTMs in a layer or model whose training step runs programs for float32."""
+    if isinstance(layer, LSTM):
+        is_compiled = kernels.pick(layer.kernel, training=True).name == "compiled"
+        return {layer.units} if is_compiled and layer.compute_dtype != "float64" else set()
+    return set().union(*(compiled_units(inner) for inner in getattr(layer, "layers", ())))
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")

@@ -31,6 +31,17 @@ def missing_steps(inputs: Tensor) -> Tensor | None:
     return tf.gather(times, tf.searchsorted(times, num_steps)) - num_steps
 
 
+def program_shape(time: int, batch: int) -> tuple[int, int]:
+    """Return the shape (time, batch) of the program that a training step on a batch of this shape is compiled for.
+
+    Example:
+        >>> program_shape(30, 200), program_shape(41, 33), program_shape(5, 3)
+        ((32, 200), (48, 40), (8, 3))
+    """
+    unit = 1 if batch <= 4 else 4 if batch <= 32 else 8
+    return next(steps for steps in _TIMES if steps >= time), -(-batch // unit) * unit
+
+
 def _has_one_shape(inputs: Tensor) -> bool:
     return not tf.executing_eagerly() and bool(inputs.shape[:2].is_fully_defined())
 
