@@ -118,6 +118,7 @@ def classifier(
 
     from dense_lstm_zoo import layers
     from dense_lstm_zoo.classification.network import ClassifierNetwork
+    from dense_lstm_zoo.models.adam import FusedAdam
 
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
     inputs: Tensor | dict[str, Tensor] = token_ids
@@ -184,7 +185,7 @@ def classifier(
         name="logits",
     )(pooled)
     loss, metric = loss_and_metric(labels)
-    return compile_model(ClassifierNetwork(inputs, logits), keras.optimizers.Adam(learning_rate), loss, metric)
+    return compile_model(ClassifierNetwork(inputs, logits), FusedAdam(learning_rate), loss, metric)
 
 
 def loss_and_metric(labels: str) -> tuple[keras.losses.Loss, keras.metrics.Metric]:

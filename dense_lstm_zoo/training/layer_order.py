@@ -63,26 +63,16 @@ def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]
 def decay_rates(model: keras.Model, layer_decay: float) -> None:
     """Give each layer the learning rate of the one above it, divided by ``layer_decay``.
 
-    The last layer keeps the model's rate (Howard and Ruder 2018, section 3.2). The optimiser becomes a ``FusedAdam`` if
-    it is Keras's own Adam.
+    The last layer keeps the model's rate (Howard and Ruder 2018, section 3.2).
 
     Raises:
         ValueError: The model is not trained with Adam.
     """
-    outer = model.optimizer
-    optimizer = getattr(outer, "inner_optimizer", outer)  # wrapped for loss scaling
-    if not isinstance(optimizer, keras.optimizers.Adam):
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped for loss scaling
+    if not isinstance(optimizer, FusedAdam):
         raise ValueError(
             f"layer_decay={layer_decay!r} needs Adam; the model is trained with {type(optimizer).__name__}. Give "
             "optimizer='adam' with a learning rate that suits it, or leave layer_decay out."
         )
-    weights = model.trainable_variables
-    if not isinstance(optimizer, FusedAdam):
-        optimizer = FusedAdam.from_config(optimizer.get_config())
-        optimizer.build(weights)
-        if hasattr(outer, "inner_optimizer"):
-            outer.inner_optimizer = optimizer
-        else:
-            model.optimizer = optimizer
     rate = {id(w): layer_decay**-depth for depth, part in enumerate(weights_from_the_top(model)) for w in part}
-    optimizer.scale_rates([rate[id(weight)] for weight in weights])
+    optimizer.scale_rates([rate[id(weight)] for weight in model.trainable_variables])
