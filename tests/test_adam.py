@@ -81,6 +81,21 @@ def test_weights_and_states_are_those_of_keras(options):
         np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"clipnorm": 1.0}, {"weight_decay": 0.1}], ids=lambda options: "-".join(options)
+)
+def test_a_repeated_word_has_the_step_of_keras_if_its_gradients_are_not_summed(options):
+    steps = gradients(repeated=True)
+    optimizer = FusedAdam(RATE, sums_words=False, **options)
+    again = FusedAdam.from_config(optimizer.get_config())
+    ours, restored, kerass = (
+        trained(adam, steps) for adam in (optimizer, again, keras.optimizers.Adam(RATE, **options))
+    )
+    for actual, same, expected in zip(ours, restored, kerass, strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-5)
+        np.testing.assert_array_equal(actual, same)
+
+
 def test_the_clipping_norm_is_of_the_gradients_that_have_added_up():
     steps, clip = gradients(repeated=True), 1.0
     table = trained(FusedAdam(RATE, BETA_1, BETA_2, EPSILON, global_clipnorm=clip), steps)[0]

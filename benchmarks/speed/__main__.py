@@ -7,6 +7,7 @@ than the peer. Rows give medians, interquartile ranges and the quartiles of the 
 groups:
   train          a training step of W = DC-Bi-LSTM 15 x 13 + 100 over 30 words of 300 features; stock Keras, PyTorch
   predict        a prediction of W; stock Keras, PyTorch
+  bfloat16       a training step of W in mixed_bfloat16; stock Keras in mixed_bfloat16, ours in float32
   language_model a training step of a dense LSTM language model, 200 x 2 over 10,000 words; stock Keras, PyTorch
   sampled_softmax  a training step of a dense LSTM language model, 400 x 2 over 30,000 words, of which ours samples
                  2,048; stock Keras with all words

@@ -42,7 +42,7 @@ def draw(path: Path, picture: Path) -> None:
 
 def _draw_ratios(axes: Any, rows: pd.DataFrame) -> None:
     """Draw one bar per row, with the quartiles of its ratio and ticks at the floor and the aim."""
-    colours = {"keras": "tab:blue", "torch": "tab:orange"}
+    colours = {"keras": "tab:blue", "torch": "tab:orange", "float32": "tab:gray"}
     for place, row in enumerate(rows.itertuples()):
         ratio, low, high = (float(value) for value in (row.ratio, row.ratio_low, row.ratio_high))
         axes.barh(place, ratio, color=colours[row.peer], alpha=0.6)

@@ -51,6 +51,7 @@ class Architecture(Network):
         features: Width of the input (e).
         num_classes: Labels.
         remat: Ours only: recompute layers in the backward pass.
+        dtype: Keras dtype policy of both Keras sides.
     """
 
     num_dense_layers: int = 15
@@ -59,6 +60,7 @@ class Architecture(Network):
     features: int = 300
     num_classes: int = 6
     remat: bool = False
+    dtype: str = "float32"
 
     @property
     def layer_units(self) -> list[int]:

@@ -83,9 +83,9 @@ class OurSide(KerasClassifier):
         from dense_lstm_zoo import layers
 
         a = self.architecture
-        options: dict[str, Any] = {"kernel": a.kernel} if a.kernel is not None else {}
+        options: dict[str, Any] = {"dtype": a.dtype} | ({"kernel": a.kernel} if a.kernel is not None else {})
         encoder = layers.DenseBiLSTM(a.num_dense_layers, a.dense_units, a.top_units, remat=a.remat, **options)
-        return layers.MaskedPooling("mean")(encoder(features, lengths=lengths), lengths=lengths)
+        return layers.MaskedPooling("mean", dtype=a.dtype)(encoder(features, lengths=lengths), lengths=lengths)
 
     def prepare(self) -> None:
         """Make the optimiser's variables, as ``zoo.build`` does."""
@@ -101,21 +101,25 @@ class StockSide(KerasClassifier):
 
         # A mask from lengths in stock layers: step t is real where t < length.
         steps = keras.ops.cumsum(keras.ops.ones_like(features[..., 0], dtype="int32"), axis=1)
-        return stock_encoder(self.architecture.layer_units, features, steps <= lengths[:, None])
+        return stock_encoder(
+            self.architecture.layer_units, features, steps <= lengths[:, None], self.architecture.dtype
+        )
 
 
-def stock_encoder(layer_units: list[int], words: Any, mask: Any) -> Any:
+def stock_encoder(layer_units: list[int], words: Any, mask: Any, dtype: str = "float32") -> Any:
     """Return the mean-pooled states of a densely connected Bi-LSTM in stock Keras layers.
 
     Args:
         layer_units: Units of each layer, one direction. The last is the top layer.
         words: Word vectors (batch, time, features).
         mask: (batch, time), true at real steps.
+        dtype: Keras dtype policy.
     """
     import keras
 
     inputs = states = words
     for units in layer_units:
-        states = keras.layers.Bidirectional(keras.layers.LSTM(units, return_sequences=True))(inputs, mask=mask)
-        inputs = keras.layers.Concatenate()([inputs, states])
-    return keras.layers.GlobalAveragePooling1D()(states, mask=mask)
+        lstm = keras.layers.LSTM(units, return_sequences=True, dtype=dtype)
+        states = keras.layers.Bidirectional(lstm, dtype=dtype)(inputs, mask=mask)
+        inputs = keras.layers.Concatenate(dtype=dtype)([inputs, states])
+    return keras.layers.GlobalAveragePooling1D(dtype=dtype)(states, mask=mask)

@@ -26,10 +26,12 @@ from benchmarks.speed.rows import (
 )
 from benchmarks.speed.text_runs import epochs, pipeline, predict_texts
 from benchmarks.speed.workloads import FRESH_BATCH, SCALING, SCALING_BASE, Settings
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring import turns
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP
+FLOAT32 = "float32"  # the side that is ours in float32
 
 
 def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
@@ -37,6 +39,23 @@ def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
     shapes = [(batch, TIME) for batch in settings.batches]
     unit = "training step" if kind == "train" else "prediction of a batch"
     return _in_turn(settings, kind, unit, "classifier", settings.architecture, shapes, method=kind)
+
+
+def bfloat16(settings: Settings) -> Iterator[Row]:
+    """Training steps of W with bfloat16 products, against stock Keras' own and against ours in float32."""
+    if not machine.has_bfloat16():
+        note("The rows of W in bfloat16 are left out: this processor emulates it.")
+        return
+    yield from _in_turn(
+        settings,
+        "train_bfloat16",
+        "training step",
+        "classifier",
+        dataclasses.replace(settings.architecture, dtype="mixed_bfloat16"),
+        [(batch, TIME) for batch in settings.batches if batch > 1],
+        sides=("ours", "keras", FLOAT32),
+        tolerance=BFLOAT16_TOLERANCE,
+    )
 
 
 def language_model(settings: Settings) -> Iterator[Row]:
@@ -106,7 +125,8 @@ def _in_turn(
     architecture = dataclasses.replace(architecture, kernel=settings.kernel)
     with start_sides(settings, sides) as workers:
         for side, worker in workers.items():
-            worker.ask("build", side=side, architecture=architecture.to_dict(), network=network)
+            fields = architecture.to_dict() | ({"dtype": "float32"} if side == FLOAT32 else {})
+            worker.ask("build", side="ours" if side == FLOAT32 else side, architecture=fields, network=network)
         peak = workers["ours"].ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
         batch, time = min(shapes)
         differences = max_difference(workers, "logits", tolerance, batch=batch, time=time)
@@ -228,6 +248,7 @@ def scaling(settings: Settings) -> Iterator[Row]:
 GROUPS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "train": lambda settings: steps_in_turn(settings, "train"),
     "predict": lambda settings: steps_in_turn(settings, "predict"),
+    "bfloat16": bfloat16,
     "language_model": language_model,
     "sampled_softmax": sampled_softmax,
     "tagger": tagger,

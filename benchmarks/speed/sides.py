@@ -119,7 +119,7 @@ class FeatureSide(KerasSide):
         keras.utils.set_random_seed(SEED)
         features = keras.Input((None, architecture.features), name="features")
         lengths = keras.Input((), dtype="int32", name="lengths")
-        logits = keras.layers.Dense(num_labels, name="logits")(self.encode(features, lengths))
+        logits = keras.layers.Dense(num_labels, dtype="float32", name="logits")(self.encode(features, lengths))
         self.model = keras.Model([features, lengths], logits)
         self.model.compile(
             optimizer=self.optimizer(),

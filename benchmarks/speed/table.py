@@ -13,6 +13,7 @@ from tuning.result_files import ROOT, folded, read_rows, versions
 RESULTS = ROOT / "results" / "speed_cpu.csv"
 TITLES = {
     "train": "W, training step",
+    "train_bfloat16": "W in `mixed_bfloat16`, training step",
     "predict": "W, prediction",
     "language_model": "language model, training step",
     "language_model_bfloat16": "language model in `mixed_bfloat16`, training step",
@@ -28,7 +29,7 @@ TITLES = {
     "training_batches": "an epoch of batches, no model",
     "text_to_ids": "texts to ids",
 }
-PEERS = {"keras": "stock Keras", "torch": "PyTorch", "": "-"}
+PEERS = {"keras": "stock Keras", "torch": "PyTorch", "float32": "ours in float32", "": "-"}
 
 
 def table(path: Path = RESULTS) -> str:

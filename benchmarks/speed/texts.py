@@ -141,16 +141,22 @@ class TextSide:
         return seconds_a_step(lambda: sum(1 for _ in self._pipeline), steps)
 
 
-def stock_classifier(arguments: dict[str, Any]) -> Any:
+def stock_classifier(arguments: dict[str, Any], vectors: np.ndarray | None = None) -> Any:
     """Return the compiled model of ``models.classifiers.classifier`` and ``dc_bilstm`` in stock Keras layers.
 
     Args:
         arguments: Every argument of ``dc_bilstm``, resolved.
+        vectors: The vector of each word, which stay as they are. None trains random ones.
     """
     import keras
 
     ids = keras.Input((None,), dtype="int32")
-    words = keras.layers.Embedding(arguments["vocab_size"], arguments["embedding_dim"])(ids)
+    words = keras.layers.Embedding(
+        arguments["vocab_size"],
+        arguments["embedding_dim"],
+        embeddings_initializer="uniform" if vectors is None else keras.initializers.Constant(vectors),
+        trainable=vectors is None,
+    )(ids)
     words = keras.layers.Dropout(arguments["embedding_dropout"])(words)
     units = [arguments["dense_units"]] * arguments["num_dense_layers"] + [arguments["top_units"]]
     pooled = keras.layers.Dropout(arguments["dropout"])(stock_encoder(units, words, ids != 0))

@@ -185,7 +185,9 @@ def classifier(
         name="logits",
     )(pooled)
     loss, metric = loss_and_metric(labels)
-    return compile_model(ClassifierNetwork(inputs, logits), FusedAdam(learning_rate), loss, metric)
+    # Trained word vectors keep Keras's own step, with which the results were measured.
+    optimizer = FusedAdam(learning_rate, sums_words=False)
+    return compile_model(ClassifierNetwork(inputs, logits), optimizer, loss, metric)
 
 
 def loss_and_metric(labels: str) -> tuple[keras.losses.Loss, keras.metrics.Metric]:

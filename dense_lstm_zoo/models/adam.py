@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 
@@ -23,6 +23,8 @@ class FusedAdam(keras.optimizers.Adam):
 
     Args:
         *args: Arguments of ``keras.optimizers.Adam``.
+        sums_words: Whether a word's gradients are summed first. Otherwise Keras's own step runs for tables of words,
+            and results are Keras's for them, too.
         **kwargs: Arguments of ``keras.optimizers.Adam``.
 
     Example:
@@ -33,6 +35,14 @@ class FusedAdam(keras.optimizers.Adam):
     """
 
     _factors: Sequence[float] = ()
+
+    def __init__(self, *args: Any, sums_words: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sums_words = sums_words
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make the optimiser again."""
+        return super().get_config() | {"sums_words": self.sums_words}
 
     def scale_rates(self, factors: Sequence[float]) -> None:
         """Give each weight a learning rate of its own: the optimiser's, times a factor. It holds for weight decay too.
@@ -53,8 +63,8 @@ class FusedAdam(keras.optimizers.Adam):
         self._factors = tuple(factors)
 
     def apply(self, grads: Sequence[tf.Tensor], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
-        """Take a step, after summing the gradients of each word."""
-        if keras.config.backend() == "tensorflow":
+        """Take a step, after summing the gradients of each word, unless ``sums_words`` is false."""
+        if keras.config.backend() == "tensorflow" and self.sums_words:
             import tensorflow as tf
 
             grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
@@ -69,7 +79,7 @@ class FusedAdam(keras.optimizers.Adam):
 
         import tensorflow as tf
 
-        if tf.distribute.has_strategy() or self.amsgrad:
+        if tf.distribute.has_strategy() or self.amsgrad or isinstance(gradient, tf.IndexedSlices):
             super().update_step(gradient, variable, learning_rate)
             return
         index, dtype = self._get_variable_index(variable), variable.dtype

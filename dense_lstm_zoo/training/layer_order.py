@@ -74,5 +74,6 @@ def decay_rates(model: keras.Model, layer_decay: float) -> None:
             f"layer_decay={layer_decay!r} needs Adam; the model is trained with {type(optimizer).__name__}. Give "
             "optimizer='adam' with a learning rate that suits it, or leave layer_decay out."
         )
+    optimizer.sums_words = True  # as the results of such trainings were measured
     rate = {id(w): layer_decay**-depth for depth, part in enumerate(weights_from_the_top(model)) for w in part}
     optimizer.scale_rates([rate[id(weight)] for weight in model.trainable_variables])
