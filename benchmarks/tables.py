@@ -31,7 +31,7 @@ from benchmarks.claims import claims_table
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
-from benchmarks.speed.more_tables import kept_memory, long_texts, profile, raw_texts
+from benchmarks.speed.more_tables import file_of_texts, kept_memory, long_texts, profile, raw_texts
 from benchmarks.speed.table import table as speed_table
 from dense_lstm_zoo.display import code, plots
 from dense_lstm_zoo.storage import files
@@ -231,6 +231,7 @@ TABLES = {
     "dynamic_interaction": dynamic_interaction,
     "export_weights": export_weights,
     "few_labels": few_labels.table,
+    "file_of_texts": file_of_texts,
     "teaching": teaching.table,
     "self_training": self_training.table,  # empty until there are rows
     "first_hour": first_hour.table,

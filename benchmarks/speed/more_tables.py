@@ -1,4 +1,4 @@
-"""The tables of long texts, of a step's profile, of kept memory and of raw texts, as Markdown, from their CSV files."""
+"""The tables of long texts, a file of texts, a step's profile, kept memory and raw texts, from their CSV files."""
 
 from __future__ import annotations
 
@@ -35,6 +35,20 @@ def _value(row: Any) -> str:
         return value
     quartiles = f" ({row.ratio_low}-{row.ratio_high})" if row.ratio_low else ""
     return f"{value}: {row.ratio}x{quartiles}"
+
+
+def file_of_texts() -> str:
+    """Return the table of the command ``train`` on a file, beside stock Keras."""
+    rows = read_rows(ROOT / "results" / "file_of_texts.csv")
+    header = ["texts", "batch", "epochs", "ours", "stock Keras", "ratio", "our epoch", "words/s", "share of the peak"]
+    cells = [
+        (
+            *(f"{int(row.texts):,} of {row.corpus}", row.batch, row.epochs, f"{row.ours_s} s", f"{row.keras_s} s"),
+            *(f"{row.ratio}x", f"{row.epoch_s} s", f"{int(row.words_per_s):,}", f"{float(row.gflops_share):.0%}"),
+        )
+        for row in rows.itertuples()
+    ]
+    return "\n".join([display.table(header, cells), *_end(rows)])
 
 
 def profile() -> str:
