@@ -10,9 +10,6 @@ from dense_lstm_zoo.display import code, table
 from tuning.result_files import ROOT, read_rows, rounded
 
 _DEFAULTS = {"max_batch": "8", "workers": "1", "threads": "1", "max_wait_ms": "0.0", "texts": "1", "tokens": "30"}
-_QUIET = (("1", "3822"), ("8", "4000"), ("32", "4000"), ("32", "100000"))
-# Settings were compared on a busy machine, the defaults twice; the table has the first of these.
-_BUSY = {"8": "385", "32": "515"}
 _SETTINGS = (
     *(("max_batch", size, ("8", "32")) for size in ("1", "4", "8", "16", "32")),
     *(("max_wait_ms", wait, ("1", "8")) for wait in ("2.0", "5.0")),
@@ -21,23 +18,23 @@ _SETTINGS = (
 
 
 def _row(rows: pd.DataFrame, **cells: str) -> Any:
+    """Return the first row with these settings. The last row of all is a long run with the defaults."""
     for column, cell in (_DEFAULTS | cells).items():
         rows = rows[rows[column] == cell]
-    (row,) = rows.itertuples()
-    return row
+    return next(rows.itertuples())
 
 
 def served() -> str:
-    """Return the table of the default settings, with nothing else running."""
+    """Return the table of the default settings."""
     rows = read_rows(ROOT / "results" / "runtime_server.csv")
     columns = ("clients", "requests", "requests/s", "p50, ms", "p99, ms", "server CPU, ms per request")
-    measurements = [_row(rows, clients=clients, requests=requests) for clients, requests in _QUIET]
+    measurements = [*(_row(rows, clients=clients) for clients in ("1", "8", "32")), *rows[-1:].itertuples()]
     return table(
         (*columns, "texts per batch"),
         (
             (
                 *(row.clients, f"{int(row.requests):,}", row.requests_per_second),
-                *(str(rounded(row.p50_ms, "1")), str(rounded(row.p99_ms, "1")), row.server_cpu_ms_per_request),
+                *(str(rounded(row.p50_ms, "0.1")), str(rounded(row.p99_ms, "0.1")), row.server_cpu_ms_per_request),
                 str(rounded(row.texts_per_batch, "0.1")),
             )
             for row in measurements
@@ -46,21 +43,20 @@ def served() -> str:
 
 
 def settings() -> str:
-    """Return the table that compares settings by the server's processor time."""
+    """Return the table that compares settings."""
     rows = read_rows(ROOT / "results" / "runtime_server.csv")
 
     def cells(name: str, value: str, clients: tuple[str, ...]) -> tuple[str, ...]:
         default = _DEFAULTS[name] == value
-        measurements = [
-            _row(rows, **{name: value}, clients=count, **({"requests": _BUSY[count]} if default else {}))
-            for count in clients
-        ]
+        measurements = [_row(rows, **{name: value}, clients=count) for count in clients]
         option = code(f"--{name.replace('_', '-')} {value.removesuffix('.0')}")
         return (
             type(option)(f"{option} (default)") if default else option,
-            *("; ".join(clients), "; ".join(row.server_cpu_ms_per_request for row in measurements)),
+            *("; ".join(clients), "; ".join(row.requests_per_second for row in measurements)),
+            "; ".join(str(rounded(row.p99_ms, "0.1")) for row in measurements),
+            "; ".join(row.server_cpu_ms_per_request for row in measurements),
             "; ".join(str(rounded(row.texts_per_batch, "0.1")) for row in measurements),
         )
 
-    columns = ("setting", "clients", "server CPU, ms per request", "texts per batch")
+    columns = ("setting", "clients", "requests/s", "p99, ms", "server CPU, ms per request", "texts per batch")
     return table(columns, (cells(*setting) for setting in _SETTINGS))
