@@ -3,6 +3,7 @@
 import itertools
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -76,6 +77,9 @@ def test_layers_without_compiled_programs_have_no_units_to_compile():
     assert compiled_units(layers.DenseBiLSTM(2, 3, 4, kernel="native")) == set()
     assert compiled_units(layers.LSTM(3, dtype="float64")) == set()
     assert compiled_units(layers.LSTM(3, dtype="mixed_bfloat16")) == {3}
+    block = keras.layers.Dense(1)
+    block.layers = 4  # of a user's own
+    assert compiled_units(keras.Sequential([layers.BiLSTM(2), block])) == {2}
 
 
 def test_nothing_is_compiled_ahead_on_a_single_core_and_an_error_is_left_to_the_training(monkeypatch):

@@ -207,7 +207,9 @@ def compiled_units(layer: keras.layers.Layer) -> set[int]:
     if isinstance(layer, LSTM):
         is_compiled = kernels.pick(layer.kernel, training=True).name == "compiled"
         return {layer.units} if is_compiled and layer.compute_dtype != "float64" else set()
-    return set().union(*(compiled_units(inner) for inner in getattr(layer, "layers", ())))
+    inner = getattr(layer, "layers", ())  # of a user's own layer it may be anything
+    layers = [part for part in inner if isinstance(part, keras.layers.Layer)] if isinstance(inner, list | tuple) else []
+    return set().union(*map(compiled_units, layers))
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
