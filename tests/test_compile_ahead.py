@@ -92,3 +92,12 @@ def test_nothing_is_compiled_ahead_on_a_single_core_and_an_error_is_left_to_the_
 
     monkeypatch.setattr(ahead, "_step", lambda: lambda *_: fail())
     ahead.compile_ahead([3], [(8, 4)]).join()  # an error in a thread would be a warning, and fail
+
+
+def test_the_largest_programs_are_left_to_the_training_which_has_the_memory_for_them(monkeypatch):
+    calls = []
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    monkeypatch.setattr(ahead, "_MOST_NUMBERS", 4 * 3 * 8 * 4)
+    monkeypatch.setattr(ahead, "_step", lambda: lambda z, *_: calls.append(tuple(z.shape)))
+    ahead.compile_ahead([3, 4], [(16, 4), (8, 4)]).join()
+    assert calls == [(8, 4, 12)]

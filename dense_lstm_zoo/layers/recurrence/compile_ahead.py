@@ -18,13 +18,15 @@ from dense_lstm_zoo import machine
 from dense_lstm_zoo.layers.recurrence import lstm_programs
 from dense_lstm_zoo.layers.recurrence.compiled import program_shape
 
+_MOST_NUMBERS = 1 << 24  # of a projection [T, B, 4u]: larger ones would take memory beside the training's own
+
 
 def compile_ahead(units: Iterable[int], shapes: Iterable[tuple[int, int]]) -> threading.Thread | None:
     """Start to compile the float32 programs of training steps, and return the thread, or None with a single core.
 
     Args:
         units: Widths of layers, one direction.
-        shapes: The time and batch of batches, in the order in which to compile.
+        shapes: The time and batch of batches, in the order in which to compile. The largest are left to the training.
     """
     if machine.cores() < 2:
         return None
@@ -38,8 +40,10 @@ def _compile(programs: list[tuple[tuple[int, int], int]]) -> None:
     for (time, batch), units in programs:
         if not threading.main_thread().is_alive():  # Python waits for this thread before it ends
             return
-        try:
-            _step()(tf.zeros((time, batch, 4 * units)), tf.fill([batch], time), tf.zeros((units, 4 * units)))
+        if 4 * units * time * batch > _MOST_NUMBERS:
+            continue
+        try:  # with lengths of 0, so that no step is taken
+            _step()(tf.zeros((time, batch, 4 * units)), tf.zeros((batch,), tf.int32), tf.zeros((units, 4 * units)))
         except tf.errors.OpError:  # the training meets the same error, and reports it
             return
 
