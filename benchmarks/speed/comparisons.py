@@ -28,7 +28,13 @@ class Comparison:
 
 COMPARISONS = {
     "classifier": Comparison(
-        Architecture, {"ours": "peers.OurSide", "keras": "peers.StockSide", "torch": "torch_side.TorchClassifier"}
+        Architecture,
+        {
+            "ours": "peers.OurSide",
+            "float32": "peers.Float32Side",
+            "keras": "peers.StockSide",
+            "torch": "torch_side.TorchClassifier",
+        },
     ),
     "language_model": Comparison(
         LanguageArchitecture,

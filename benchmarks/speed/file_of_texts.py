@@ -17,8 +17,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.speed.measure import Worker
+from benchmarks.speed.measure import Worker, seconds_a_step
 from benchmarks.speed.runs import PEAK_SIZE
 from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring.turns import compare, spread, take_turns
@@ -57,10 +55,10 @@ def write_files(folder: Path, corpus: str, texts: int) -> None:
     table[-DEV_TEXTS:].to_csv(folder / "dev.csv", index=False)
 
 
-def train_ours(folder: Path, model: str, batch: int, epochs: int) -> Path:
+def train_ours(folder: Path, batch: int, epochs: int) -> Path:
     """Run the command ``train`` and return the run's folder."""
     run = Path(tempfile.mkdtemp(dir=folder)) / "run"
-    arguments = ["train", model, "--train-file", "train.csv", "--dev-file", "dev.csv", "--run-dir", str(run)]
+    arguments = ["train", "dc_bilstm", "--train-file", "train.csv", "--dev-file", "dev.csv", "--run-dir", str(run)]
     arguments += ["--batch-size", str(batch), "--epochs", str(epochs), "--patience", str(epochs), "--no-baseline"]
     _run([sys.executable, "-m", "dense_lstm_zoo", *arguments], folder)
     return run
@@ -73,7 +71,7 @@ def write_peer(folder: Path, run: Path, batch: int, epochs: int) -> None:
     bundle: Any = load(run)
     embedding = bundle.model.get_layer("embedding")
     table = np.concatenate([np.asarray(w) for w in embedding.get_weights()])
-    np.save(folder / "vectors.npy", table[: bundle.vocabulary.size])
+    np.save(folder / "vectors.npy", table)
     settings = {"arguments": bundle.config["arguments"], "text": bundle.vocabulary.settings, "labels": bundle.labels}
     settings |= {"words": list(bundle.vocabulary.words), "batch": batch, "epochs": epochs}
     (folder / "peer.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -82,26 +80,17 @@ def write_peer(folder: Path, run: Path, batch: int, epochs: int) -> None:
 def train_peer(folder: Path) -> None:
     """Train the stock network in this process on the folder's files, as its user would."""
     import keras
-    import tensorflow as tf
 
-    from benchmarks.speed.texts import stock_classifier
-    from dense_lstm_zoo.classification.vocabulary import Vocabulary
+    from benchmarks.speed.texts import padded_batches, stock_classifier
 
     settings = json.loads((folder / "peer.json").read_text(encoding="utf-8"))
-    text_to_ids = Vocabulary(tuple(settings["words"]), **settings["text"]).text_to_ids()
     keras.utils.set_random_seed(SEED)
     model = stock_classifier(settings["arguments"], np.load(folder / "vectors.npy"))
 
-    def batches(name: str) -> tf.data.Dataset:
+    def batches(name: str) -> Any:
         table = pd.read_csv(folder / f"{name}.csv")
-        rows = text_to_ids.encode(list(table.text))
         labels = [settings["labels"].index(label) for label in table.label.astype(str)]
-        ragged = tf.RaggedTensor.from_row_lengths(np.concatenate(rows), [len(row) for row in rows])
-        dataset = tf.data.Dataset.from_tensor_slices((ragged, np.asarray(labels, np.int32)))
-        dataset = dataset.map(lambda ids, label: (ids, label))  # a ragged slice becomes a plain tensor
-        if name == "train":
-            dataset = dataset.shuffle(len(rows), seed=SEED)
-        return dataset.padded_batch(settings["batch"]).prefetch(tf.data.AUTOTUNE)
+        return padded_batches(_encode(table, settings), labels, settings["batch"], shuffled=name == "train")
 
     model.fit(batches("train"), validation_data=batches("dev"), epochs=settings["epochs"], verbose=0)
     model.save(folder / "peer.keras")
@@ -113,23 +102,17 @@ def _run(command: list[str], folder: Path) -> None:
         raise RuntimeError(f"{' '.join(command)} failed:\n{run.stderr[-2000:]}")
 
 
-def _seconds(act: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    act()
-    return time.perf_counter() - start
-
-
-def measure(corpus: str, model: str, texts: int, batch: int, epochs: int, repeats: int) -> dict[str, Any]:
+def measure(corpus: str, texts: int, batch: int, epochs: int, repeats: int) -> dict[str, Any]:
     """Return the medians, spreads and ratios of both sides, and our epochs' share of the peak."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(folder, corpus, texts)
-        runs = [train_ours(folder, model, batch, epochs)]  # also warms the machine's file cache up
+        runs = [train_ours(folder, batch, epochs)]  # also warms the machine's file cache up
         write_peer(folder, runs[0], batch, epochs)
         peer = [sys.executable, "-m", "benchmarks.speed.file_of_texts", "--peer", str(folder)]
         sides = {
-            "ours": partial(_seconds, lambda: runs.append(train_ours(folder, model, batch, epochs))),
-            "keras": partial(_seconds, lambda: _run(peer, result_files.ROOT)),
+            "ours": partial(seconds_a_step, lambda: runs.append(train_ours(folder, batch, epochs)), 1),
+            "keras": partial(seconds_a_step, lambda: _run(peer, result_files.ROOT), 1),
         }
         seconds = take_turns(sides, repeats)
         settings = json.loads((folder / "peer.json").read_text(encoding="utf-8"))
@@ -137,7 +120,7 @@ def measure(corpus: str, model: str, texts: int, batch: int, epochs: int, repeat
         epoch = float(history[history.epoch > 1].seconds.median())
         with Worker("tensorflow") as worker:
             peak = worker.ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
-        words = _words(folder, settings)
+        words = sum(map(len, _encode(pd.read_csv(folder / "train.csv"), settings)))
     sizes = [settings["arguments"][key] for key in ("embedding_dim", "num_dense_layers", "dense_units", "top_units")]
     work = 6 * weight_counts.dense_bilstm(*sizes, biases=False) * words / 1e9
     cells: dict[str, Any] = {"epochs": epochs, "repeats": repeats}
@@ -148,12 +131,12 @@ def measure(corpus: str, model: str, texts: int, batch: int, epochs: int, repeat
     return cells | {"gflops_share": round(work / epoch / peak, 3), "peak_gflops": round(peak)}
 
 
-def _words(folder: Path, settings: dict[str, Any]) -> int:
-    """Return how many words of the training file the model reads."""
+def _encode(table: pd.DataFrame, settings: dict[str, Any]) -> Any:
+    """Return the ids of a file's texts, without the words that the model does not read."""
     from dense_lstm_zoo.classification.vocabulary import Vocabulary
 
     text_to_ids = Vocabulary(tuple(settings["words"]), **settings["text"]).text_to_ids()
-    return sum(map(len, text_to_ids.encode(list(pd.read_csv(folder / "train.csv").text))))
+    return text_to_ids.encode(list(table.text))
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -170,7 +153,7 @@ def main(argv: list[str] | None = None) -> None:
         train_peer(Path(options.peer))
         return
     for batch in options.batches:
-        cells = measure(options.corpus, "dc_bilstm", options.texts, batch, options.epochs, options.repeats)
+        cells = measure(options.corpus, options.texts, batch, options.epochs, options.repeats)
         row = {"corpus": options.corpus, "texts": options.texts, "batch": batch, **cells}
         row |= {"processor": machine.processor(), "cores": machine.cores(), "load_average": machine.load_average()}
         row |= {"versions": protocols.read_versions({"versions": machine.versions()})}

@@ -11,6 +11,7 @@ alone honours the lengths.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from typing import Any
 
@@ -90,6 +91,13 @@ class OurSide(KerasClassifier):
     def prepare(self) -> None:
         """Make the optimiser's variables, as ``zoo.build`` does."""
         self.model.optimizer.build(self.model.trainable_variables)
+
+
+class Float32Side(OurSide):
+    """Ours in float32, as a peer of ours in another type."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__(dataclasses.replace(architecture, dtype="float32"))
 
 
 class StockSide(KerasClassifier):

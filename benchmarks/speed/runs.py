@@ -31,7 +31,6 @@ from dense_lstm_zoo.measuring import turns
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP
-FLOAT32 = "float32"  # the side that is ours in float32
 
 
 def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
@@ -53,7 +52,7 @@ def bfloat16(settings: Settings) -> Iterator[Row]:
         "classifier",
         dataclasses.replace(settings.architecture, dtype="mixed_bfloat16"),
         [(batch, TIME) for batch in settings.batches if batch > 1],
-        sides=("ours", "keras", FLOAT32),
+        sides=("ours", "keras", "float32"),
         tolerance=BFLOAT16_TOLERANCE,
     )
 
@@ -125,8 +124,7 @@ def _in_turn(
     architecture = dataclasses.replace(architecture, kernel=settings.kernel)
     with start_sides(settings, sides) as workers:
         for side, worker in workers.items():
-            fields = architecture.to_dict() | ({"dtype": "float32"} if side == FLOAT32 else {})
-            worker.ask("build", side="ours" if side == FLOAT32 else side, architecture=fields, network=network)
+            worker.ask("build", side=side, architecture=architecture.to_dict(), network=network)
         peak = workers["ours"].ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
         batch, time = min(shapes)
         differences = max_difference(workers, "logits", tolerance, batch=batch, time=time)

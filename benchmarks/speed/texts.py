@@ -105,11 +105,7 @@ class TextSide:
         return [ends[0] - started, ends[1] - ends[0]]
 
     def _padded_batches(self) -> tf.data.Dataset:
-        rows = tf.RaggedTensor.from_row_lengths(np.concatenate(self.rows), [len(row) for row in self.rows])
-        dataset = tf.data.Dataset.from_tensor_slices((rows, np.asarray(self.labels, np.int32)))
-        # What comes out of a ragged slice is a plain tensor only behind a map.
-        dataset = dataset.map(lambda ids, label: (ids, label)).shuffle(len(self.rows), seed=SEED)
-        return dataset.padded_batch(BATCH).prefetch(tf.data.AUTOTUNE)
+        return padded_batches(self.rows, self.labels, BATCH)
 
     def predict_texts(self, steps: int) -> float:
         """Label all texts ``steps`` times, from raw text to names, and return the seconds of one pass."""
@@ -139,6 +135,17 @@ class TextSide:
             else:
                 self._pipeline = self._padded_batches()
         return seconds_a_step(lambda: sum(1 for _ in self._pipeline), steps)
+
+
+def padded_batches(rows: Any, labels: Any, batch: int, *, shuffled: bool = True) -> tf.data.Dataset:
+    """Return batches of (ids, labels) as users of stock Keras make them, from the ids and the label of each text."""
+    ragged = tf.RaggedTensor.from_row_lengths(np.concatenate(rows), [len(row) for row in rows])
+    dataset = tf.data.Dataset.from_tensor_slices((ragged, np.asarray(labels, np.int32)))
+    # What comes out of a ragged slice is a plain tensor only behind a map.
+    dataset = dataset.map(lambda ids, label: (ids, label))
+    if shuffled:
+        dataset = dataset.shuffle(len(rows), seed=SEED)
+    return dataset.padded_batch(batch).prefetch(tf.data.AUTOTUNE)
 
 
 def stock_classifier(arguments: dict[str, Any], vectors: np.ndarray | None = None) -> Any:

@@ -251,9 +251,10 @@ class ShuffledBatches(keras.callbacks.Callback):
 
         planned = plan_batches(lengths, batch_size, max_tokens=max_tokens)
         num_batches = len(planned)
-        shapes = collections.Counter((padded_length(lengths[batch[-1]]), len(batch)) for batch in planned)
-        self.shapes = [shape for shape, _ in shapes.most_common()]  # (time, batch) of an epoch's batches
-        padded = [len(batch) * padded_length(lengths[batch[-1]]) for batch in planned]
+        shapes = [(padded_length(lengths[batch[-1]]), len(batch)) for batch in planned]
+        # (time, batch) of an epoch's batches, those of most batches first
+        self.shapes = [shape for shape, _ in collections.Counter(shapes).most_common()]
+        padded = [time * size for time, size in shapes]
         self.median_tokens = int(np.median(padded))  # padded tokens in the median batch
         self.real_share = float(np.sum(lengths) / np.sum(padded))  # of all tokens of an epoch
 

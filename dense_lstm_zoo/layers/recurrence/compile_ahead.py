@@ -30,14 +30,13 @@ def compile_ahead(units: Iterable[int], shapes: Iterable[tuple[int, int]]) -> th
     """
     if machine.cores() < 2:
         return None
-    programs = dict.fromkeys(itertools.product((program_shape(*shape) for shape in shapes), sorted(set(units))))
-    thread = threading.Thread(target=_compile, args=(list(programs),), name="compile_ahead")
+    thread = threading.Thread(target=_compile, args=(sorted(set(units)), list(shapes)), name="compile_ahead")
     thread.start()
     return thread
 
 
-def _compile(programs: list[tuple[tuple[int, int], int]]) -> None:
-    for (time, batch), units in programs:
+def _compile(all_units: list[int], shapes: list[tuple[int, int]]) -> None:
+    for (time, batch), units in itertools.product(dict.fromkeys(program_shape(*shape) for shape in shapes), all_units):
         if not threading.main_thread().is_alive():  # Python waits for this thread before it ends
             return
         if 4 * units * time * batch > _MOST_NUMBERS:

@@ -38,8 +38,8 @@ def program_shape(time: int, batch: int) -> tuple[int, int]:
         >>> program_shape(30, 200), program_shape(41, 33), program_shape(5, 3)
         ((32, 200), (48, 40), (8, 3))
     """
-    unit = 1 if batch <= 4 else 4 if batch <= 32 else 8
-    return next(steps for steps in _TIMES if steps >= time), -(-batch // unit) * unit
+    padded, _ = pad_to_few_shapes(tf.zeros((time, batch, 1)), tf.zeros((batch,), tf.int32))
+    return padded.shape[0], padded.shape[1]
 
 
 def _has_one_shape(inputs: Tensor) -> bool:
