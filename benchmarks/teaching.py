@@ -5,6 +5,7 @@ probabilities for the same texts; with changed copies of these as well (``--augm
 unlabelled reviews as well (``--raw``), of which those with the words of a dev or test text are left out. All are
 trained from scratch with the same vectors, and scored once. A folder of ``benchmarks.transformer_teacher`` is a teacher
 too: its files are the texts, ``--raw`` takes the first of its raw sentences, and ``--phrases`` its phrases besides.
+Of a corpus without test texts, one fold of ten is the test (``--fold``), with a teacher of its own for each.
 A tagger teaches a tagger in the same way, without changed copies. Rows go to results/teaching.csv, and those that are
 there are not measured again. From the repository's root:
 
@@ -34,7 +35,7 @@ from tuning import protocols, result_files
 from tuning.table_cells import mean_of
 
 RESULTS = result_files.ROOT / "results" / "teaching.csv"
-KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "seed"]
+KEY = ["dataset", "teacher", "student", "settings", "way", "temperature", "hard_weight", "fold", "seed"]
 ACCURACIES = ("dev_accuracy", "test_accuracy")
 _MODEL = ("recipe", "vectors", "units", "num_layers")  # options that go to train, and say which student it is
 
@@ -74,6 +75,10 @@ def _labelled_texts(options: argparse.Namespace) -> Iterator[tuple[str, pd.DataF
     """Yield each way to learn from the files of a transformer's answers, with its texts and their probabilities."""
     way, texts = "teacher", pd.read_parquet(Path(options.teacher) / "train.parquet")
     yield way, texts
+    if options.augment:
+        copies = Path(options.teacher) / f"copies_{options.augment}.parquet"
+        way, texts = f"{way}, {options.augment} copies", pd.read_parquet(copies)
+        yield way, texts
     if options.phrases:
         way, texts = f"{way}, phrases", pd.concat([texts, pd.read_parquet(Path(options.teacher) / "phrases.parquet")])
         yield way, texts
@@ -103,12 +108,12 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
         command += f" --{option.replace('_', '-')} {value}"
     for option in ("phrases", "all_texts_alone"):
         command += f" --{option.replace('_', '-')}" if getattr(options, option) else ""
-    for option in ("augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
+    for option in ("fold", "augment", "raw", "temperature", "hard_weight", "epochs", "seeds"):
         value = getattr(options, option)
         command += f" --{option.replace('_', '-')} {value:g}" if value else ""
     shared = {
         **{"dataset": options.dataset, "teacher": name, "settings": ", ".join(map(str, model.values()))},
-        **{"temperature": options.temperature, "hard_weight": options.hard_weight},
+        **{"temperature": options.temperature, "hard_weight": options.hard_weight, "fold": options.fold or ""},
         "versions": protocols.read_versions({"versions": machine.versions()}),
         **{"processor": machine.processor(), "cores": machine.cores(), "command": command},
     }
@@ -144,15 +149,15 @@ def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]
 
 
 def table() -> str:
-    """Return the table: a line for each student and way, with the mean over seeds."""
+    """Return the table: a line for each student and way, with the mean over seeds and folds."""
     rows = result_files.read_rows(RESULTS)
     cells = []
-    for (dataset, teacher, student, settings, way, temperature, hard_weight), own in rows.groupby(KEY[:-1], sort=False):
+    for (dataset, teacher, student, settings, way, temperature, hard_weight), own in rows.groupby(KEY[:-2], sort=False):
         means = [mean_of([float(cell) for cell in own[column] if cell], 2) for column in ACCURACIES]
         loss = "" if way in ("labels", "the teacher") else f", T = {float(temperature):g}, a = {float(hard_weight):g}"
         model = f"{student} ({settings})" if settings else student
         cells.append((dataset, teacher, model, way + loss, own.texts.iloc[0], *means, len(own)))
-    header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "seeds"]
+    header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "runs"]
     commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
     return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
 
@@ -177,6 +182,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--phrases", action="store_true", help="the phrases that a transformer_teacher has labelled")
     parser.add_argument("--all-texts-alone", action="store_true", help="only the student of all the texts asked for")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="keep the students there (default: not kept)")
+    parser.add_argument("--fold", type=int, metavar="K", help="test on this one of ten folds (default: test texts)")
     parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
     parser.add_argument("--temperature", type=float, default=1.0, help="(default: 1)")
@@ -192,8 +198,10 @@ def main(argv: list[str] | None = None) -> None:
     if task.takes_tokens and (options.augment or options.phrases or _scores_file(options).exists()):
         raise ValueError("A tagger's teacher is a tagger, without --augment and --phrases; leave them out.")
     corpus: Any = zoo.load_corpus(options.dataset, task.name)
+    if options.fold:
+        corpus = corpus.fold(options.fold)
     if corpus.test is None:
-        raise ValueError(f"{options.dataset} has no test texts; name a corpus that has.")
+        raise ValueError(f"{options.dataset} has no test texts; say --fold, or name a corpus that has.")
     for each in measure(options, corpus.with_dev()):
         print(each, flush=True)
         result_files.merge(RESULTS, [each], KEY)

@@ -3,8 +3,9 @@
 It needs PyTorch and transformers, in the environment of the peers of ``benchmarks/frontier``, and the folder of an
 encoder, such as all-mpnet-base-v2. The encoder is trained on the training texts alone, with a linear layer over the
 mean of its states (batch 32, learning rate 3e-5 with a warm-up, two epochs). ``scores.json`` in the output folder has
-its accuracy on dev and test. Its probabilities are in ``train.parquet`` for the training texts, in ``phrases.parquet``
-for the phrases of a treebank's training sentences, and in ``raw.parquet`` for sentences of IMDB's unlabelled reviews.
+its accuracy on dev and test. Its probabilities are in ``train.parquet`` for the training texts, in ``copies_N.parquet``
+for these and changed copies of them, in ``phrases.parquet`` for the phrases of a treebank's training sentences, and in
+``raw.parquet`` for sentences of IMDB's unlabelled reviews.
 Weights are saved after each epoch, answers after each batch: after a kill, the same command goes on. From the
 repository's root:
 
@@ -112,6 +113,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--encoder", required=True, type=Path, help="the encoder's folder")
     parser.add_argument("--sha256", help="of its model.safetensors, to be checked")
     parser.add_argument("--output", required=True, type=Path, help="the folder to write")
+    parser.add_argument("--fold", type=int, metavar="K", help="test on this one of ten folds (default: test texts)")
+    parser.add_argument("--augment", type=int, default=0, metavar="N", help="changed copies of each text (default: 0)")
     parser.add_argument("--raw", type=int, default=0, metavar="N", help="sentences of raw reviews (default: 0)")
     parser.add_argument("--phrases", action="store_true", help="the phrases of a treebank's training sentences too")
     parser.add_argument("--bfloat16", action="store_true", help="products in bfloat16, where the processor has them")
@@ -123,14 +126,21 @@ def main(argv: list[str] | None = None) -> None:
         digest = hashlib.sha256((options.encoder / "model.safetensors").read_bytes()).hexdigest()
         if digest != options.sha256:
             raise SystemExit(f"{options.encoder}: the sha256 of model.safetensors is {digest}, not {options.sha256}.")
-    corpus: Any = zoo.load_corpus(options.dataset, "classification").with_dev()
+    corpus: Any = zoo.load_corpus(options.dataset, "classification")
+    corpus = (corpus.fold(options.fold) if options.fold else corpus).with_dev()
     options.output.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(options.seed)
     teacher = Teacher(options.encoder, len(corpus.label_names), options.bfloat16)
     fine_tune(teacher, corpus.train, options.epochs, options.seed, options.output)
     scores = {f"{name}_accuracy": teacher.accuracy(getattr(corpus, name)) for name in ("dev", "test")}
     print(scores, flush=True)
-    about = {"dataset": options.dataset, "encoder": options.encoder.name, "epochs": options.epochs, **scores}
+    about = {
+        "dataset": options.dataset,
+        "fold": options.fold,
+        "encoder": options.encoder.name,
+        "epochs": options.epochs,
+        **scores,
+    }
     about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
     about |= {"torch": torch.__version__, "seed": options.seed}
     (options.output / "scores.json").write_text(json.dumps(about, indent=2))
@@ -139,15 +149,17 @@ def main(argv: list[str] | None = None) -> None:
         return teacher.probabilities(texts)
 
     answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
-    sources: dict[str, list[str] | None] = {"train": None}
+    sources: dict[str, dict[str, Any]] = {"train": {}}
+    if options.augment:
+        sources[f"copies_{options.augment}"] = {"augment": options.augment}
     if options.phrases:
         phrases: Any = zoo.load_corpus(f"{options.dataset}_phrases", "classification")
-        sources["phrases"] = sorted(set(phrases.train.texts) - set(corpus.train.texts))
+        sources["phrases"] = {"texts": sorted(set(phrases.train.texts) - set(corpus.train.texts))}
     if options.raw:
-        sources["raw"] = raw_sentences.draw(options.raw, seed=1)
-    for name, texts in sources.items():
+        sources["raw"] = {"texts": raw_sentences.draw(options.raw, seed=1)}
+    for name, settings in sources.items():
         if not (output := options.output / f"{name}.parquet").exists():
-            zoo.teach(answers, texts, output=output, dataset=corpus)
+            zoo.teach(answers, output=output, dataset=corpus, **settings)
 
 
 if __name__ == "__main__":

@@ -86,10 +86,10 @@ def test_two_softmaxes_train_on_the_same_windows_and_have_a_row_each(tmp_path, m
 
 def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(tmp_path):
     (tmp_path / "scores.json").touch()
-    for name, number in (("train", 2), ("phrases", 3), ("raw", 5)):
+    for name, number in (("train", 2), ("copies_2", 5), ("phrases", 3), ("raw", 5)):
         texts = pd.DataFrame({"text": [f"{name} {place}" for place in range(number)], "probability_yes": 1.0})
         texts.to_parquet(tmp_path / f"{name}.parquet")
-    options = argparse.Namespace(teacher=str(tmp_path), phrases=True, raw=4)
+    options = argparse.Namespace(teacher=str(tmp_path), augment=0, phrases=True, raw=4)
     ways = {way: list(texts.text) for way, texts in teaching._labelled_texts(options)}
     phrases = ["train 0", "train 1", "phrases 0", "phrases 1", "phrases 2"]
     assert ways == {
@@ -97,6 +97,12 @@ def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(
         "teacher, phrases": phrases,
         "teacher, phrases, 4 raw sentences": [*phrases, "raw 0", "raw 1", "raw 2", "raw 3"],
     }
+    options.augment = 2
+    ways = {way: list(texts.text) for way, texts in teaching._labelled_texts(options)}
+    assert [(way, len(texts)) for way, texts in ways.items()][1:3] == [
+        ("teacher, 2 copies", 5),
+        ("teacher, 2 copies, phrases", 8),
+    ]
     options.raw = 100
     with pytest.raises(ValueError, match="has 5 raw sentences, and --raw asks for 100"):
         list(teaching._labelled_texts(options))
