@@ -26,7 +26,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 import dense_lstm_zoo as zoo
-from benchmarks import raw_sentences
+from benchmarks import teacher_answers
 from dense_lstm_zoo import checks
 
 _BATCH, _RATE, _WARM_UP = 32, 3e-5, 0.1
@@ -126,38 +126,25 @@ def main(argv: list[str] | None = None) -> None:
         digest = hashlib.sha256((options.encoder / "model.safetensors").read_bytes()).hexdigest()
         if digest != options.sha256:
             raise SystemExit(f"{options.encoder}: the sha256 of model.safetensors is {digest}, not {options.sha256}.")
-    corpus: Any = zoo.load_corpus(options.dataset, "classification")
-    corpus = (corpus.fold(options.fold) if options.fold else corpus).with_dev()
+    corpus = teacher_answers.corpus_of(options.dataset, options.fold)
     options.output.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(options.seed)
     teacher = Teacher(options.encoder, len(corpus.label_names), options.bfloat16)
     fine_tune(teacher, corpus.train, options.epochs, options.seed, options.output)
     scores = {f"{name}_accuracy": teacher.accuracy(getattr(corpus, name)) for name in ("dev", "test")}
     print(scores, flush=True)
-    about = {
-        "dataset": options.dataset,
-        "fold": options.fold,
-        "encoder": options.encoder.name,
-        "epochs": options.epochs,
-        **scores,
-    }
+    labelled = {"augment": options.augment, "phrases": options.phrases, "raw": options.raw}
+    named = teacher_answers.sources(corpus, options.dataset, **labelled)
+    about = {"dataset": options.dataset, "fold": options.fold, "encoder": options.encoder.name}
+    about |= {"epochs": options.epochs, "seed": options.seed, **scores, "labelled": labelled, "sources": list(named)}
     about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
-    about |= {"torch": torch.__version__, "seed": options.seed}
-    (options.output / "scores.json").write_text(json.dumps(about, indent=2))
+    (options.output / "scores.json").write_text(json.dumps(about | {"torch": torch.__version__}, indent=2))
 
     def answers(texts: list[str]) -> np.ndarray:
         return teacher.probabilities(texts)
 
     answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
-    sources: dict[str, dict[str, Any]] = {"train": {}}
-    if options.augment:
-        sources[f"copies_{options.augment}"] = {"augment": options.augment}
-    if options.phrases:
-        phrases: Any = zoo.load_corpus(f"{options.dataset}_phrases", "classification")
-        sources["phrases"] = {"texts": sorted(set(phrases.train.texts) - set(corpus.train.texts))}
-    if options.raw:
-        sources["raw"] = {"texts": raw_sentences.draw(options.raw, seed=1)}
-    for name, settings in sources.items():
+    for name, settings in named.items():
         if not (output := options.output / f"{name}.parquet").exists():
             zoo.teach(answers, output=output, dataset=corpus, **settings)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import types
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import teaching
+from benchmarks import teacher_answers, teaching
 from tests.training_harness import small_demo
 from tuning import result_files
 
@@ -106,6 +108,47 @@ def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(
     options.raw = 100
     with pytest.raises(ValueError, match="has 5 raw sentences, and --raw asks for 100"):
         list(teaching._labelled_texts(options))
+
+
+def test_answers_of_a_teacher_are_packed_without_their_texts_and_unpacked_with_them(tmp_path):
+    corpus = teacher_answers.corpus_of("demo", None)
+    labelled = {"augment": 1, "phrases": False, "raw": 0}
+
+    def by_length(texts):
+        share = np.array([len(text) % 11 / 10 for text in texts])
+        return np.stack([share, 1 - share], axis=1)
+
+    folder = tmp_path / "teacher"
+    folder.mkdir()
+    named = teacher_answers.sources(corpus, "demo", **labelled)
+    assert list(named) == ["train", "copies_1"]
+    for name, settings in named.items():
+        zoo.teach(by_length, output=folder / f"{name}.parquet", dataset=corpus, progress=False, **settings)
+    about = {"dataset": "demo", "fold": None, "encoder": "by_length", "labelled": labelled, "sources": list(named)}
+    (folder / "scores.json").write_text(json.dumps(about))
+    teacher_answers.pack(folder, tmp_path / "teacher.npz")
+    assert all(
+        len(text) < 20 or text not in str((tmp_path / "teacher.npz").read_bytes()) for text in corpus.train.texts
+    )
+    teacher_answers.unpack(tmp_path / "teacher.npz", tmp_path / "again")
+    for name in named:
+        one, other = (pd.read_parquet(where / f"{name}.parquet") for where in (folder, tmp_path / "again"))
+        pd.testing.assert_frame_equal(one.drop(columns="teacher"), other.drop(columns="teacher"), atol=1e-5)
+        assert set(other.teacher) == {"by_length, fine-tuned on demo"}
+    assert json.loads((tmp_path / "again" / "scores.json").read_text())["encoder"] == "by_length"
+
+
+def test_answers_to_other_texts_are_refused(tmp_path):
+    rows = np.full((len(teacher_answers.corpus_of("demo", None).train), 2), 2**15, "uint16")
+    about = {"dataset": "demo", "fold": None, "encoder": "one", "texts": {"train": "another"}}
+    about["labelled"] = {"augment": 0, "phrases": False, "raw": 0}
+    np.savez(tmp_path / "teacher.npz", about=np.array(json.dumps(about)), train=rows)
+    with pytest.raises(ValueError, match="texts of train are not those of teacher"):
+        teacher_answers.unpack(tmp_path / "teacher.npz", tmp_path / "again")
+    np.savez(tmp_path / "teacher.npz", about=np.array(json.dumps(about)), train=rows[:5])
+    with pytest.raises(ValueError, match="answers to 5 texts, and the corpora give more"):
+        teacher_answers.unpack(tmp_path / "teacher.npz", tmp_path / "again")
+    assert not list((tmp_path / "again").glob("*.parquet"))
 
 
 @pytest.mark.slow
