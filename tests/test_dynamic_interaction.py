@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 from dense_lstm_zoo import layers
+from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dynamic_interaction import MODES
 from tests import backends, reference_pooling
 
@@ -109,6 +110,46 @@ def test_stop_gradient_cuts_the_shares_and_nothing_else(mode):
     for routed, stopped in zip(results[0][1], results[1][1], strict=True):
         assert np.abs(stopped).max() > 0
         assert np.abs(routed - stopped).max() > 1e-6
+
+
+@pytest.mark.skipif(backends.BACKEND != "tensorflow", reason="elsewhere words stay between padding")
+@pytest.mark.parametrize("weights", ["routed", "constant"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_words_one_below_the_other_give_what_words_between_padding_do(weights, compiled, monkeypatch):
+    import tensorflow as tf
+
+    inputs = states()
+    inputs[0][1, 3:] = inputs[-1][1, 3:] = np.nan  # padding may hold anything
+
+    def run():
+        layer = new_layer(weights=weights)
+
+        @tf.function(jit_compile=compiled)
+        def step(values, lengths):
+            with tf.GradientTape() as tape:
+                tape.watch(values)
+                pooled, routing = layer(values, lengths=lengths, return_routing=True)
+                loss = tf.reduce_sum(tf.sin(pooled))
+            gradients = tape.gradient(loss, [values[-1], *(weight.value for weight in layer.weights)])
+            return [pooled, *routing.values(), *gradients]
+
+        return step([tf.constant(x) for x in inputs], tf.constant(LENGTHS))
+
+    packed = run()
+    monkeypatch.setattr(recurrence, "real_words", recurrence.padded_words)
+    for one, other in zip(packed, run(), strict=True):
+        assert np.isfinite(one).all()
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.skipif(backends.BACKEND != "tensorflow", reason="elsewhere words stay between padding")
+def test_padding_is_no_row_of_packed_words():
+    words = recurrence.real_words(ops.convert_to_tensor(LENGTHS), 6)
+    x = states()[0]
+    assert words.pack(x).shape == (LENGTHS.sum(), 6)
+    expected = np.where(np.arange(6)[None, :, None] < LENGTHS[:, None, None], x, 0)
+    np.testing.assert_array_equal(words.unpack(words.pack(x)), expected)
+    np.testing.assert_allclose(words.total(words.pack(x)), expected.sum(axis=1), atol=1e-6)
 
 
 def test_a_regulariser_is_counted_and_any_encoder_of_several_layers_will_do():

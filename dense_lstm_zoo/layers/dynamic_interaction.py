@@ -12,7 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
-from dense_lstm_zoo.layers.recurrence import wide
+from dense_lstm_zoo.layers.recurrence import Words, wide
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
 
@@ -141,64 +141,65 @@ class DynamicInteractionPooling(keras.layers.Layer):
             raise ValueError(f"The layer was built for {len(self.lower_widths) + 1} inputs; received {len(inputs)}.")
         *lower, top = (recurrence.floats(x, self.compute_dtype) for x in inputs)
         lengths = recurrence.resolve_lengths(top, lengths, mask[-1] if isinstance(mask, list | tuple) else mask)
-        real = recurrence.real_steps(lengths, ops.shape(top)[1])
-        x = project(top, real, self.kernel, self.bias, self.negative_slope)
-        steps = ops.cast(ops.maximum(lengths, 1), x.dtype)[:, None, None]
+        by_word = self.mode == "position" or self.weighting == "constant"
+        words = (recurrence.real_words if by_word else recurrence.padded_words)(lengths, ops.shape(top)[1])
+        x = project(words.pack(top), self.kernel, self.bias, self.negative_slope)
+        steps = ops.cast(ops.maximum(lengths, 1), x.dtype)[:, None]
         zeros = ops.zeros((ops.shape(top)[0], ops.shape(top)[1], len(lower)), x.dtype)
         if self.weighting == "constant":
-            routing = {"c": masked_softmax(zeros, real), "v": 0.5 * ops.ones_like(zeros), "b": zeros}
-            pooled = 0.5 * ops.sum(ops.where(real, x, 0.0), axis=1) / steps[:, 0]
+            routing = {"c": masked_softmax(zeros, words.mask), "v": 0.5 * ops.ones_like(zeros), "b": zeros}
+            pooled = 0.5 * words.total(x) / steps
         else:
             route = self._route_positions if self.mode == "position" else self._route_vectors
-            pooled, routing = route(lower, self._by_layer(x), real, steps, zeros)
-            pooled = self._side_by_side(pooled)
+            pooled, routing = route(lower, self._by_layer(x), words, steps, zeros)
         pooled = ops.cast(pooled, top.dtype)
         return (pooled, routing) if return_routing else pooled
 
     def _route_positions(
-        self, lower: list[Tensor], x: Tensor, real: Tensor, steps: Tensor, b: Tensor
+        self, lower: list[Tensor], x: Tensor, words: Words, steps: Tensor, b: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        # Mask one number per word and layer, since x is wide. At padding x is LeakyReLU(b_j).
-        means = ops.where(real, ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1), 0.0)
-        sums = ops.where(real, ops.sum(x, axis=-1), 0.0)
+        means = ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1)
+        means = ops.where(words.mask, means, ops.zeros_like(means))
+        sums = words.unpack(ops.sum(x, axis=-1))
         for _ in range(self.iterations):
-            c = self._shares(b, real)
+            c = self._shares(b, words.mask)
             v = ops.sigmoid(c * means)
             b = b + v * sums
-        pooled = ops.sum(ops.where(real, v, 0.0)[..., None] * x, axis=1) / steps
+        pooled = words.total(self._side_by_side(words.pack(v)[..., None] * x)) / steps
         return pooled, {"c": c, "v": v, "b": b}
 
     def _route_vectors(
-        self, lower: list[Tensor], x: Tensor, real: Tensor, steps: Tensor, b: Tensor
+        self, lower: list[Tensor], x: Tensor, words: Words, steps: Tensor, b: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         # Project the weighted mean of the states instead of each state: the same, since the projection is linear.
         if self.projections:
             projections = _stack([wide(ops.convert_to_tensor(p)) for p in self.projections], axis=0)
-        u = ops.where(real[..., None], _stack([wide(u) for u in lower], axis=2), 0.0)
-        x = ops.where(real[..., None], x, 0.0)
+        real, steps = words.mask[..., None], steps[..., None]
+        u = ops.where(real, _stack([wide(u) for u in lower], axis=2), 0.0)
+        x = ops.where(real, x, 0.0)
         for _ in range(self.iterations):
-            c = self._shares(b, real)
+            c = self._shares(b, words.mask)
             s = ops.einsum("btj,btjd->bjd", c, u) / steps
             v = ops.sigmoid(ops.einsum("bjd,jdc->bjc", s, projections) if self.projections else s)
             b = b + ops.einsum("bjc,btjc->btj", v, x)
-        return v * ops.sum(x, axis=1) / steps, {"c": c, "v": v, "b": b}
+        return self._side_by_side(v * ops.sum(x, axis=1) / steps), {"c": c, "v": v, "b": b}
 
     def _shares(self, b: Tensor, real: Tensor) -> Tensor:
         c = masked_softmax(b, real)
         return ops.stop_gradient(c) if self.stop_gradient else c
 
     def _by_layer(self, x: Tensor) -> Tensor:
-        """Return (batch, time, sum of widths) as (batch, time, layers, widest): narrow layers are padded with zeros."""
+        """Return (..., sum of widths) as (..., layers, widest): narrow layers are padded with zeros."""
         if len(set(self.widths)) == 1:
-            return ops.reshape(x, (*ops.shape(x)[:2], len(self.widths), self.widths[0]))
+            return ops.reshape(x, (*ops.shape(x)[:-1], len(self.widths), self.widths[0]))
         ends = [sum(self.widths[: j + 1]) for j in range(len(self.widths) - 1)]
         return _stack(ops.split(x, ends, axis=-1), axis=2)
 
-    def _side_by_side(self, pooled: Tensor) -> Tensor:
-        """Return (batch, layers, widest) as (batch, sum of widths)."""
+    def _side_by_side(self, x: Tensor) -> Tensor:
+        """Return (..., layers, widest) as (..., sum of widths)."""
         if len(set(self.widths)) == 1:
-            return ops.reshape(pooled, (ops.shape(pooled)[0], sum(self.widths)))
-        return ops.concatenate([pooled[:, j, :width] for j, width in enumerate(self.widths)], axis=-1)
+            return ops.reshape(x, (*ops.shape(x)[:-2], sum(self.widths)))
+        return ops.concatenate([x[..., j, :width] for j, width in enumerate(self.widths)], axis=-1)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""

@@ -88,7 +88,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
         real = recurrence.real_steps(lengths, time)
-        x = project(inputs, real, self.kernel, self.bias, self.negative_slope)
+        x = project(inputs, self.kernel, self.bias, self.negative_slope)
         x = ops.reshape(x, (batch, time, self.num_heads, self.units))
         q = ops.zeros((batch, time, self.num_heads), x.dtype)
         for _ in range(self.iterations):

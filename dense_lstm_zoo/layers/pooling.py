@@ -26,13 +26,11 @@ def masked_softmax(logits: Tensor, mask: Tensor, axis: int = 1) -> Tensor:
     return powers / ops.maximum(ops.sum(powers, axis=axis, keepdims=True), 1e-30)
 
 
-def project(states: Tensor, mask: Tensor, kernel: Tensor, bias: Tensor, negative_slope: float) -> Tensor:
-    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units), with zeros for h_t where ``mask`` is false.
+def project(states: Tensor, kernel: Tensor, bias: Tensor, negative_slope: float) -> Tensor:
+    """LeakyReLU(h_t W + b) in float32 at least, (..., units).
 
-    The result may be many times as wide as the states. To avoid passes over it, the states are masked instead of the
-    result, and b is an additional row of W.
+    The result may be many times as wide as the states. To avoid passes over it, b is an additional row of W.
     """
-    states = ops.where(mask, states, ops.zeros_like(states))
     states = ops.concatenate([states, ops.ones_like(states[..., :1])], axis=-1)
     kernel = ops.concatenate([kernel, bias[None]], axis=0)
     return ops.leaky_relu(recurrence.wide(ops.matmul(states, kernel)), negative_slope)

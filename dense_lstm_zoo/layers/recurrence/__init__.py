@@ -16,19 +16,23 @@ from dense_lstm_zoo.layers.recurrence.lengths import (
 )
 from dense_lstm_zoo.layers.recurrence.loop import Loop, open_loop, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
+from dense_lstm_zoo.layers.recurrence.packing import Words, padded_words, real_words
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
 
 __all__ = [
     "LSTMWeights",
     "Loop",
+    "Words",
     "attached_mask",
     "dense_bilstm",
     "floats",
     "lengths_from_mask",
     "lstm",
     "open_loop",
+    "padded_words",
     "real_inputs",
     "real_steps",
+    "real_words",
     "resolve_lengths",
     "sequence_mask",
     "unchecked",
