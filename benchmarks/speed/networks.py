@@ -191,3 +191,12 @@ class PoolingArchitecture(Network):
             280000
         """
         return self.num_lower * self.top_width * (self.top_width // 2)
+
+    def gigaflops(self, kind: str, batch: int, time: int = TIME) -> float:
+        """Return the operations on real words, in billions: a sentence has 1 to ``time`` of them, each as often.
+
+        Example:
+            >>> round(PoolingArchitecture().gigaflops("train", 200), 1)
+            5.2
+        """
+        return super().gigaflops(kind, batch, time) * (time + 1) / (2 * time)
