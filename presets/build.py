@@ -46,6 +46,8 @@ _SMALL = {"recipe": "fixed_vectors", "vectors": "zoo_300d"}
 # gives them (results/teaching.csv). For 100,000 of the reviews' sentences:
 #     python -m benchmarks.transformer_teacher sst2 --encoder all-mpnet-base-v2 --bfloat16 --phrases \
 #         --raw 100000 --output runs/teachers/sst2_100000
+# or, of those that results/teachers has kept,
+#     python -m benchmarks.teacher_answers unpack sst2_100000 runs/teachers
 _TAUGHT, _TAUGHT_BY_FEWER = (
     tuple(f"sst2_{number}/{part}.parquet" for part in ("train", "phrases", "raw")) for number in (100_000, 20_000)
 )
@@ -153,7 +155,9 @@ def _soft_labels(plan: Plan, teachers: Path) -> Any:
     paths = [teachers / name for name in plan.soft_labels]
     for path in paths:
         if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing. python -m benchmarks.transformer_teacher writes it.")
+            raise FileNotFoundError(
+                f"{path} is missing. python -m benchmarks.teacher_answers unpack {path.parent.name} {teachers} writes it."
+            )
     return zoo.load_corpus(pd.concat([pd.read_parquet(path) for path in paths]), "classification")
 
 

@@ -112,7 +112,7 @@ def test_stop_gradient_cuts_the_shares_and_nothing_else(mode):
         assert np.abs(routed - stopped).max() > 1e-6
 
 
-@pytest.mark.skipif(backends.BACKEND != "tensorflow", reason="elsewhere words stay between padding")
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("weights", ["routed", "constant"])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_words_one_below_the_other_give_what_words_between_padding_do(weights, compiled, monkeypatch):
@@ -142,7 +142,7 @@ def test_words_one_below_the_other_give_what_words_between_padding_do(weights, c
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-@pytest.mark.skipif(backends.BACKEND != "tensorflow", reason="elsewhere words stay between padding")
+@pytest.mark.tensorflow
 def test_padding_is_no_row_of_packed_words():
     words = recurrence.real_words(ops.convert_to_tensor(LENGTHS), 6)
     x = states()[0]

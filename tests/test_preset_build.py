@@ -122,7 +122,7 @@ def test_a_preset_learns_from_all_tables_of_its_teacher(tmp_path):
     names = zoo.load_corpus("demo", "classification").label_names
     (tmp_path / "one").mkdir()
     for file, texts in zip(plan.soft_labels, (["a b", "c"], ["d e f"]), strict=True):
-        with pytest.raises(FileNotFoundError, match="transformer_teacher writes it"):
+        with pytest.raises(FileNotFoundError, match="teacher_answers unpack"):
             build.build("taught", tmp_path / "work", plans={"taught": plan}, teachers=tmp_path)
         table = {f"probability_{name}": 1 / len(names) for name in names} | {"text": texts}
         pd.DataFrame(table).to_parquet(tmp_path / file)
