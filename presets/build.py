@@ -155,9 +155,8 @@ def _soft_labels(plan: Plan, teachers: Path) -> Any:
     paths = [teachers / name for name in plan.soft_labels]
     for path in paths:
         if not path.is_file():
-            raise FileNotFoundError(
-                f"{path} is missing. python -m benchmarks.teacher_answers unpack {path.parent.name} {teachers} writes it."
-            )
+            command = f"python -m benchmarks.teacher_answers unpack {path.parent.name} {teachers}"
+            raise FileNotFoundError(f"{path} is missing. {command} writes it.")
     return zoo.load_corpus(pd.concat([pd.read_parquet(path) for path in paths]), "classification")
 
 
