@@ -27,6 +27,8 @@ TABLE = Table(
         "rhn_3": _row("rhn_tagger", depth=3),
         "no_dropout_7": _row(num_layers=7, dropout=0, window_dropout=0),
         "no_characters_7": _row(num_layers=7, char_dim=0),
+        "forget_bias_5_7": _row(num_layers=7, forget_bias=5.0),
+        "glorot_7": _row(num_layers=7, recurrent_initializer="glorot_uniform"),
     },
     seeds=2,
     columns=columns,

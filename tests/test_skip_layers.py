@@ -197,6 +197,20 @@ def test_weights_start_as_the_paper_says():
     assert not np.allclose(first.recurrent_kernel.numpy(), stack.cells[0][1].recurrent_kernel.numpy())
 
 
+def test_recurrent_matrices_start_as_they_are_told_gate_by_gate():
+    stack = layers.SkipBiLSTM(3, 60, recurrent_initializer="glorot_uniform")
+    stack.build((None, None, 40))
+    (first, backward), _, (third, _) = stack.cells
+    limit = np.sqrt(6 / 120)  # of one 60 x 60 matrix, not of all gates side by side
+    for cell, gates in ((first, 4), (backward, 4), (third, 5)):
+        blocks = np.split(cell.recurrent_kernel.numpy(), gates, axis=1)
+        assert all(0.95 * limit < np.abs(block).max() <= limit for block in blocks)
+        assert len({float(block[0, 0]) for block in blocks}) == gates
+    again = layers.SkipBiLSTM.from_config(stack.get_config())
+    again.build((None, None, 40))
+    assert np.abs(again.cells[0][0].recurrent_kernel.numpy()).max() <= limit
+
+
 def test_gates_are_those_the_states_were_made_with():
     x, lengths, rng = random_inputs(4)
     stack = layers.SkipBiLSTM(4, 4)

@@ -64,6 +64,18 @@ TABLES = {
 }
 
 
+@pytest.mark.parametrize("name", ["bilstm_tagger", "gated_skip_tagger"])
+def test_recurrent_matrices_start_orthogonal_unless_something_else_is_asked_for(name):
+    for other in ({}, {"recurrent_initializer": "orthogonal"}, {"recurrent_initializer": "glorot_uniform"}):
+        weights = {weight.path: weight.numpy() for weight in tiny(name, **other).weights}
+        (kernel,) = (value for path, value in weights.items() if path.endswith("forward_1/recurrent_kernel"))
+        block = kernel[:, : len(kernel)]
+        is_orthogonal = np.allclose(block @ block.T, np.eye(len(kernel)), atol=1e-5)
+        assert is_orthogonal is (other.get("recurrent_initializer") != "glorot_uniform")
+    with pytest.raises(ValueError, match="Did you mean 'glorot_uniform'"):
+        tiny(name, recurrent_initializer="glorot_unifrom")
+
+
 def test_every_row_of_the_papers_tables_is_a_recipe():
     recipes = {name.removeprefix("wu2016_"): zoo.get_recipe(name) for name in zoo.list_recipes() if "wu2016" in name}
     assert {name: next(iter(recipe.expected.values())) for name, recipe in recipes.items()} == TABLES

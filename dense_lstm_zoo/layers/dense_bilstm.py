@@ -9,7 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import BiLSTM
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
@@ -78,8 +78,8 @@ class DenseBiLSTM(KernelLayer):
         self.couple_directions = couple_directions
         self.return_all_layers = return_all_layers
         self.remat = remat
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
+        self.recurrent_initializer = find_initializer(recurrent_initializer)
         self.unit_forget_bias = unit_forget_bias
         num_narrow = self.num_dense_layers if self.dense_units else 0
         self.layers = [self._bilstm(self.dense_units, f"dense_{i + 1}") for i in range(num_narrow)]

@@ -10,7 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence import Words, wide
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
@@ -91,7 +91,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
             raise ValueError("mode='vector' takes no units; its vectors are as long as the lower layers' states.")
         self.units = None if units is None else checks.integer("units", units)
         self.stop_gradient, self.negative_slope = stop_gradient, float(negative_slope)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.supports_masking = True
 

@@ -9,7 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
@@ -66,7 +66,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         self.units, self.num_heads = checks.integer("units", units), checks.integer("num_heads", num_heads)
         self.iterations = checks.integer("iterations", iterations)
         self.negative_slope = float(negative_slope)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.supports_masking = True
 

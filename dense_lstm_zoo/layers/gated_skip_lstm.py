@@ -8,8 +8,8 @@ import keras
 from keras import ops
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.layers.initializers import InitializerLike, OrthogonalBlocks, fresh, scaled_normal
-from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
+from dense_lstm_zoo.layers.initializers import InitializerLike, OrthogonalBlocks, find_initializer, fresh, scaled_normal
+from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS, num_gates, skip_step
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
 
@@ -87,15 +87,15 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         self.input_dim = None if input_dim is None else checks.integer("input_dim", input_dim)
         self._holds_skip = not (skip is None and gate_inputs == "below" and input_dim is None)
         self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer or scaled_normal())
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer or OrthogonalBlocks())
+        self.kernel_initializer = find_initializer(kernel_initializer or scaled_normal())
+        self.recurrent_initializer = find_initializer(recurrent_initializer or OrthogonalBlocks())
         self.state_size = [self.units, self.units]
         self.output_size = self.units
 
     @property
     def num_gates(self) -> int:
         """5 if the skip has a gate, else 4."""
-        return 5 if self.skip in GATED else 4
+        return num_gates(self.skip)
 
     @property
     def skip_width(self) -> int:

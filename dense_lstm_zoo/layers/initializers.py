@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import keras
 from keras import ops
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 # An initialiser as Keras's layers take it: an object, a function of shape and dtype, or a name.
@@ -65,7 +66,7 @@ class Blocks(keras.initializers.Initializer):
     """
 
     def __init__(self, initializer: InitializerLike, widths: Sequence[int]) -> None:
-        self.initializer, self.widths = keras.initializers.get(initializer), list(widths)
+        self.initializer, self.widths = find_initializer(initializer), list(widths)
 
     def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: object) -> Tensor:
         """Return the weight [in, sum of widths]."""
@@ -85,6 +86,18 @@ class Blocks(keras.initializers.Initializer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments."""
         return {"initializer": keras.initializers.serialize(self.initializer), "widths": self.widths}
+
+
+def find_initializer(initializer: InitializerLike) -> Any:
+    """Return Keras's initialiser of a name. Others stay as they are.
+
+    Raises:
+        ValueError: No initialiser has the name.
+    """
+    if isinstance(initializer, str) and not hasattr(keras.initializers, initializer):
+        names = [name for name in dir(keras.initializers) if isinstance(getattr(keras.initializers, name), type)]
+        raise checks.unknown_name("initialiser:", initializer, [name for name in names if name.islower()])
+    return keras.initializers.get(initializer)
 
 
 def fresh(initializer: keras.initializers.Initializer) -> keras.initializers.Initializer:

@@ -10,7 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
@@ -93,9 +93,9 @@ class LSTM(KernelLayer):
         self.units = checks.integer("units", units)
         self.return_sequences = return_sequences
         self.return_state = return_state
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
+        self.recurrent_initializer = find_initializer(recurrent_initializer)
+        self.bias_initializer = find_initializer(bias_initializer)
         self.unit_forget_bias = unit_forget_bias
 
     @property

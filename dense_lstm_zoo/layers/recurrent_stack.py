@@ -11,7 +11,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
-from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
 from dense_lstm_zoo.layers.recurrence import kernels
@@ -126,9 +126,9 @@ class RecurrentStack(KernelLayer):
         self.dropout_sharing = checks.one_of("dropout_sharing", dropout_sharing, ("per_output", "per_reader"))
         self.return_state = return_state
         self.return_all_layers = return_all_layers
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
+        self.recurrent_initializer = find_initializer(recurrent_initializer)
+        self.bias_initializer = find_initializer(bias_initializer)
         self.unit_forget_bias = unit_forget_bias
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)

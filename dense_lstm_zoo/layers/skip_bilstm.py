@@ -12,9 +12,9 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
-from dense_lstm_zoo.layers.initializers import fresh
+from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.recurrence import kernels
-from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
+from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, num_gates, skip_loop, skip_lstm
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import hand_down_trainable
 
@@ -35,6 +35,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         project_input: Whether layers with too few layers below get a skip from the input, projected to ``units``.
         interleave: Whether every layer reads both directions of the layer below.
         dropout: Rate on the outputs of the first and the last layer, also to skips, but never on the recurrence.
+        recurrent_initializer: Initialiser of each gate's recurrent matrix. None means orthogonal matrices.
         forget_bias: Initial value of the forget gates' biases.
         gate_bias: Initial value of the skip gates' biases.
         kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
@@ -64,7 +65,7 @@ class SkipBiLSTM(BidirectionalEncoder):
 
     ARGUMENTS: ClassVar[tuple[str, ...]] = (
         *("num_layers", "units", "skip", "gate_inputs", "skip_distance", "project_input", "interleave"),
-        *("dropout", "forget_bias", "gate_bias", "kernel", "seed"),
+        *("dropout", "recurrent_initializer", "forget_bias", "gate_bias", "kernel", "seed"),
     )
 
     def __init__(
@@ -78,6 +79,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         project_input: bool = False,
         interleave: bool = False,
         dropout: float = 0.0,
+        recurrent_initializer: InitializerLike | None = None,
         forget_bias: float = 0.0,
         gate_bias: float = 0.0,
         kernel: str = "auto",
@@ -90,6 +92,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         self.gate_inputs = gate_inputs
         self.skip_distance = checks.integer("skip_distance", skip_distance)
         self.project_input, self.interleave = project_input, interleave
+        self.recurrent_initializer = recurrent_initializer and find_initializer(recurrent_initializer)
         self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
         self.cells = [[self._cell(layer, name) for name in DIRECTIONS] for layer in range(1, self.num_layers + 1)]
         first = [layer for layer in range(1, self.num_layers + 1) if self._skips_from(layer) == 0]
@@ -116,10 +119,13 @@ class SkipBiLSTM(BidirectionalEncoder):
         return below
 
     def _cell(self, layer: int, direction: str) -> GatedSkipLSTMCell:
+        skip = "none" if self._skips_from(layer) is None else self.skip
+        initializer = self.recurrent_initializer
         return GatedSkipLSTMCell(
             self.units,
-            "none" if self._skips_from(layer) is None else self.skip,
+            skip,
             gate_inputs=self.gate_inputs,
+            recurrent_initializer=initializer and Blocks(fresh(initializer), [self.units] * num_gates(skip)),
             forget_bias=self.forget_bias,
             gate_bias=self.gate_bias,
             dtype=self.dtype_policy,

@@ -10,7 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS
-from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
@@ -85,7 +85,7 @@ class TextEncoderStates(KernelLayer):
         if checks.integer("directions", directions) > 2:
             raise ValueError(f"directions must be 1 (forward) or 2 (forward and backward); received {directions}.")
         self.directions, self.seed = directions, seed
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.recurrent_initializer = find_initializer(recurrent_initializer)
         self.stacks = [
             RecurrentStack(
                 num_layers,

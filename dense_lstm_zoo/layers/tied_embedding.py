@@ -11,7 +11,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
-from dense_lstm_zoo.layers.initializers import InitializerLike
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer
 from dense_lstm_zoo.layers.lookups import checked_ids, look_up
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
@@ -145,7 +145,7 @@ class Bias(keras.layers.Layer):
 
     def __init__(self, bias_initializer: InitializerLike = "zeros", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.bias_initializer = find_initializer(bias_initializer)
         self.supports_masking = True
 
     def build(self, inputs_shape: Shape) -> None:

@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.layers.initializers import InitializerLike
+from dense_lstm_zoo.layers.initializers import InitializerLike, find_initializer
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.saving import arguments_of
 
@@ -44,7 +44,7 @@ class WordScores(keras.layers.Layer):
     def __init__(self, words: int, kernel_initializer: InitializerLike = "glorot_uniform", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.words = checks.integer("words", words)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_initializer = find_initializer(kernel_initializer)
         self.supports_masking = True
 
     def build(self, inputs_shape: Shape) -> None:

@@ -172,7 +172,13 @@ def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
 
 @_register("Eq 9", _skip_count)
 def bilstm_tagger(
-    *, num_layers: int = 1, units: int = 512, interleave: bool = False, forget_bias: float = 0.0, **options: Any
+    *,
+    num_layers: int = 1,
+    units: int = 512,
+    interleave: bool = False,
+    recurrent_initializer: str = "orthogonal",
+    forget_bias: float = 0.0,
+    **options: Any,
 ) -> keras.Model:
     """Deep Bi-LSTM without skip connections, the same as ``gated_skip_tagger`` with ``skip="none"``.
 
@@ -180,12 +186,15 @@ def bilstm_tagger(
         num_layers: Depth.
         units: Width of a layer, one direction.
         interleave: Whether every layer reads both directions of the layer below.
+        recurrent_initializer: Initialiser of each gate's recurrent matrix, such as ``glorot_uniform``.
         forget_bias: Initial value of the forget gates' biases.
         **options: See ``tagger``.
     """
-    return gated_skip_tagger(
-        num_layers=num_layers, units=units, skip="none", interleave=interleave, forget_bias=forget_bias, **options
-    )
+    stack: dict[str, Any] = {
+        **{"num_layers": num_layers, "units": units, "skip": "none", "interleave": interleave},
+        **{"recurrent_initializer": recurrent_initializer, "forget_bias": forget_bias},
+    }
+    return gated_skip_tagger(**stack, **options)
 
 
 @_register("Eqs 9-16", _skip_count)
@@ -198,6 +207,7 @@ def gated_skip_tagger(
     skip_distance: int = 2,
     project_input: bool = False,
     interleave: bool = False,
+    recurrent_initializer: str = "orthogonal",
     forget_bias: float = 0.0,
     gate_bias: float = 0.0,
     **options: Any,
@@ -212,6 +222,7 @@ def gated_skip_tagger(
         skip_distance: How many layers below a skip starts.
         project_input: Whether layers with too few layers below get a skip from the projected input.
         interleave: Whether every layer reads both directions of the layer below.
+        recurrent_initializer: Initialiser of each gate's recurrent matrix, such as ``glorot_uniform``.
         forget_bias: Initial value of the forget gates' biases.
         gate_bias: Initial value of the skip gates' biases.
         **options: See ``tagger``.
@@ -219,6 +230,7 @@ def gated_skip_tagger(
     stack: dict[str, Any] = {
         **{"num_layers": num_layers, "units": units, "skip": skip, "gate_inputs": gate_inputs},
         **{"skip_distance": skip_distance, "project_input": project_input, "interleave": interleave},
+        "recurrent_initializer": None if recurrent_initializer == "orthogonal" else recurrent_initializer,
         **{"forget_bias": forget_bias, "gate_bias": gate_bias},
     }
 

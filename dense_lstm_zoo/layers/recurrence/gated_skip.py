@@ -18,6 +18,11 @@ SKIPS = ("none", "gates", "internals", "gated_internals", "outputs", "gated_outp
 GATED = ("gated_internals", "gated_outputs", "gated_sigmoid")
 
 
+def num_gates(skip: str) -> int:
+    """Return the gates of a cell, with the candidate: 5 if the skip has one, else 4."""
+    return 5 if skip in GATED else 4
+
+
 def skip_step(z: Tensor, c: Tensor, k: Tensor | None, skip: str) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return h, c and the skip gate (None without one) after one step (Eqs 9-15 and Table 2 of Wu et al. 2016).
 
