@@ -125,11 +125,15 @@ def table() -> str:
     rows = result_files.read_rows(RESULTS)
     sizes = sorted({int(size) for size in rows.labels})
     cells = []
-    for (dataset, model, settings, raw), own in rows.groupby(["dataset", "model", "settings", "raw"], sort=False):
+    rows["others"] = [
+        "the other training texts" if " --rest" in command else f"{int(raw):,} other texts"
+        for command, raw in zip(rows.command, rows.raw, strict=True)
+    ]
+    for (dataset, model, settings, others), own in rows.groupby(["dataset", "model", "settings", "others"], sort=False):
         for way in (ALONE, ROUNDS, RECIPE):
             of_way = own[own.way == way]
             name = RECIPE if way == RECIPE else " ".join(filter(None, [model, settings]))
-            trained_on = {ROUNDS: f"labels and {int(raw):,} other texts"}.get(way, "labels")
+            trained_on = {ROUNDS: f"labels and {others}"}.get(way, "labels")
             by_size = [mean_of([*map(float, of_way[of_way.labels == str(size)].accuracy)], 1) for size in sizes]
             cells.append((dataset, name, trained_on, *by_size))
     header = ["corpus", "model", "trained on", *(f"{size:,} labels" for size in sizes)]
