@@ -64,6 +64,7 @@ MEASURES: dict[str, Callable[[list[float]], float]] = {
     "max": max,
     "min": min,
     "sum": sum,
+    "mean": statistics.mean,
     "percent": lambda values: 100 * _only(values),
     "less": lambda values: 100 * (1 - _only(values)),  # of a ratio: by how many percent it is below 1
     "more": lambda values: 100 * (_only(values) - 1),
