@@ -22,6 +22,7 @@ import pandas as pd
 
 import dense_lstm_zoo as zoo
 from benchmarks import raw_sentences
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.storage import files
 from tuning import protocols, result_files
 
@@ -129,6 +130,7 @@ def main(argv: list[str] | None = None) -> None:
     if options.way == "pack":
         pack(options.folder, FOLDER / f"{options.folder.name}.npz")
     else:
+        checks.one_of("name", options.name, [path.stem for path in sorted(FOLDER.glob("*.npz"))])
         unpack(FOLDER / f"{options.name}.npz", options.folder / options.name)
 
 

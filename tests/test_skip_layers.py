@@ -197,7 +197,7 @@ def test_weights_start_as_the_paper_says():
     assert not np.allclose(first.recurrent_kernel.numpy(), stack.cells[0][1].recurrent_kernel.numpy())
 
 
-def test_recurrent_matrices_start_as_they_are_told_gate_by_gate():
+def test_recurrent_matrices_start_gate_by_gate_from_the_initialiser_asked_for():
     stack = layers.SkipBiLSTM(3, 60, recurrent_initializer="glorot_uniform")
     stack.build((None, None, 40))
     (first, backward), _, (third, _) = stack.cells

@@ -74,6 +74,9 @@ def test_recurrent_matrices_start_orthogonal_unless_something_else_is_asked_for(
         assert is_orthogonal is (other.get("recurrent_initializer") != "glorot_uniform")
     with pytest.raises(ValueError, match="Did you mean 'glorot_uniform'"):
         tiny(name, recurrent_initializer="glorot_unifrom")
+    with keras.saving.custom_object_scope({"mine": keras.initializers.Zeros}):  # a user's own, by its name
+        (kernel,) = (w for w in tiny(name, recurrent_initializer="mine").weights if "forward_1/recurrent" in w.path)
+    assert not kernel.numpy().any()
 
 
 def test_every_row_of_the_papers_tables_is_a_recipe():

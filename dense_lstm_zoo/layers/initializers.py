@@ -94,10 +94,13 @@ def find_initializer(initializer: InitializerLike) -> Any:
     Raises:
         ValueError: No initialiser has the name.
     """
-    if isinstance(initializer, str) and not hasattr(keras.initializers, initializer):
+    try:
+        return keras.initializers.get(initializer)
+    except ValueError:
+        if not isinstance(initializer, str):
+            raise
         names = [name for name in dir(keras.initializers) if isinstance(getattr(keras.initializers, name), type)]
-        raise checks.unknown_name("initialiser:", initializer, [name for name in names if name.islower()])
-    return keras.initializers.get(initializer)
+        raise checks.unknown_name("initialiser:", initializer, filter(str.islower, names)) from None
 
 
 def fresh(initializer: keras.initializers.Initializer) -> keras.initializers.Initializer:
