@@ -30,23 +30,23 @@ FOLDER = result_files.ROOT / "results" / "teachers"
 _STEPS = 2**16 - 1  # of a probability
 
 
-def corpus_of(dataset: str, fold: int | None) -> Any:
+def corpus_of(dataset: str, fold: int | None, task: str = "classification") -> Any:
     """Return the corpus that a teacher is trained on: with dev texts, and one of ten folds as its test, if so said."""
-    corpus: Any = zoo.load_corpus(dataset, "classification")
+    corpus: Any = zoo.load_corpus(dataset, task)
     return (corpus.fold(fold) if fold else corpus).with_dev()
 
 
 def sources(corpus: Any, dataset: str, augment: int, phrases: bool, raw: int) -> dict[str, dict[str, Any]]:
     """Return what a teacher labels: for each file, the arguments of ``zoo.teach``."""
-    named: dict[str, dict[str, Any]] = {"train": {}}
+    arguments: dict[str, dict[str, Any]] = {"train": {}}
     if augment:
-        named[f"copies_{augment}"] = {"augment": augment}
+        arguments[f"copies_{augment}"] = {"augment": augment}
     if phrases:
         of_trees: Any = zoo.load_corpus(f"{dataset}_phrases", "classification")
-        named["phrases"] = {"texts": sorted(set(of_trees.train.texts) - set(corpus.train.texts))}
+        arguments["phrases"] = {"texts": sorted(set(of_trees.train.texts) - set(corpus.train.texts))}
     if raw:
-        named["raw"] = {"texts": raw_sentences.draw(raw, seed=1)}
-    return named
+        arguments["raw"] = {"texts": raw_sentences.draw(raw, seed=1)}
+    return arguments
 
 
 def pack(folder: Path, output: Path) -> None:

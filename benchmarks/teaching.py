@@ -27,7 +27,7 @@ from typing import Any
 import pandas as pd
 
 import dense_lstm_zoo as zoo
-from benchmarks import raw_sentences
+from benchmarks import raw_sentences, teacher_answers
 from dense_lstm_zoo import checks, display, machine, tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks import Task
@@ -197,12 +197,10 @@ def main(argv: list[str] | None = None) -> None:
     task = _task(options)
     if task.takes_tokens and (options.augment or options.phrases or _scores_file(options).exists()):
         raise ValueError("A tagger's teacher is a tagger, without --augment and --phrases; leave them out.")
-    corpus: Any = zoo.load_corpus(options.dataset, task.name)
-    if options.fold:
-        corpus = corpus.fold(options.fold)
+    corpus = teacher_answers.corpus_of(options.dataset, options.fold, task.name)
     if corpus.test is None:
         raise ValueError(f"{options.dataset} has no test texts; say --fold, or name a corpus that has.")
-    for each in measure(options, corpus.with_dev()):
+    for each in measure(options, corpus):
         print(each, flush=True)
         result_files.merge(RESULTS, [each], KEY)
 

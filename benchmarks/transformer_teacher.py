@@ -134,9 +134,9 @@ def main(argv: list[str] | None = None) -> None:
     scores = {f"{name}_accuracy": teacher.accuracy(getattr(corpus, name)) for name in ("dev", "test")}
     print(scores, flush=True)
     labelled = {"augment": options.augment, "phrases": options.phrases, "raw": options.raw}
-    named = teacher_answers.sources(corpus, options.dataset, **labelled)
+    sources = teacher_answers.sources(corpus, options.dataset, **labelled)
     about = {"dataset": options.dataset, "fold": options.fold, "encoder": options.encoder.name}
-    about |= {"epochs": options.epochs, "seed": options.seed, **scores, "labelled": labelled, "sources": list(named)}
+    about |= {"epochs": options.epochs, "seed": options.seed, **scores, "labelled": labelled, "sources": list(sources)}
     about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
     (options.output / "scores.json").write_text(json.dumps(about | {"torch": torch.__version__}, indent=2))
 
@@ -144,7 +144,7 @@ def main(argv: list[str] | None = None) -> None:
         return teacher.probabilities(texts)
 
     answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
-    for name, settings in named.items():
+    for name, settings in sources.items():
         if not (output := options.output / f"{name}.parquet").exists():
             zoo.teach(answers, output=output, dataset=corpus, **settings)
 

@@ -120,18 +120,18 @@ def test_answers_of_a_teacher_are_packed_without_their_texts_and_unpacked_with_t
 
     folder = tmp_path / "teacher"
     folder.mkdir()
-    named = teacher_answers.sources(corpus, "demo", **labelled)
-    assert list(named) == ["train", "copies_1"]
-    for name, settings in named.items():
+    sources = teacher_answers.sources(corpus, "demo", **labelled)
+    assert list(sources) == ["train", "copies_1"]
+    for name, settings in sources.items():
         zoo.teach(by_length, output=folder / f"{name}.parquet", dataset=corpus, progress=False, **settings)
-    about = {"dataset": "demo", "fold": None, "encoder": "by_length", "labelled": labelled, "sources": list(named)}
+    about = {"dataset": "demo", "fold": None, "encoder": "by_length", "labelled": labelled, "sources": list(sources)}
     (folder / "scores.json").write_text(json.dumps(about))
     teacher_answers.pack(folder, tmp_path / "teacher.npz")
     assert all(
         len(text) < 20 or text not in str((tmp_path / "teacher.npz").read_bytes()) for text in corpus.train.texts
     )
     teacher_answers.unpack(tmp_path / "teacher.npz", tmp_path / "again")
-    for name in named:
+    for name in sources:
         one, other = (pd.read_parquet(where / f"{name}.parquet") for where in (folder, tmp_path / "again"))
         pd.testing.assert_frame_equal(one.drop(columns="teacher"), other.drop(columns="teacher"), atol=1e-5)
         assert set(other.teacher) == {"by_length, fine-tuned on demo"}
