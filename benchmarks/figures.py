@@ -86,8 +86,19 @@ CHECKS: dict[str, Callable[[tuple[float, float, float]], bool]] = {
 
 
 def fill(page: str) -> str:
-    """Return a page with every figure made anew from its row."""
-    return _MARKED.sub(lambda match: f"{_rounded(match[2], match[1])}<!-- {match[2]} -->", page)
+    """Return a page with every figure made anew from its row.
+
+    Raises:
+        ValueError: A comment names no row, or several where one is meant.
+    """
+    return _MARKED.sub(_filled, page)
+
+
+def _filled(match: re.Match[str]) -> str:
+    try:
+        return f"{_rounded(match[2], match[1])}<!-- {match[2]} -->"
+    except ValueError as error:
+        raise ValueError(f"{match[0]}: {error}") from None
 
 
 def problems(page: str) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """A wrong request is answered before TensorFlow is imported."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import train
 from dense_lstm_zoo.training import request
 
@@ -98,6 +100,22 @@ def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(mon
     monkeypatch.setitem(sys.modules, "keras", sys.modules["keras"])
     monkeypatch.setattr("dense_lstm_zoo.models.registry.entry", lambda name: pytest.fail("the factory was looked up"))
     train.check_arguments("bilstm", {"units": 3})
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        ("gated_skip_tagger", {"skip": "output"}, "Unknown value of skip: 'output'. Did you mean 'outputs'"),
+        ("bilstm_tagger", {"recurrent_initializer": "orthogonl"}, "Did you mean 'orthogonal'"),
+        ("bilstm", {"kernel": "fast"}, "Unknown value of kernel: 'fast'"),
+        ("di_bilstm", {"mode": "places"}, "Unknown value of mode: 'places'"),
+        ("dense_lstm_lm", {"dtype": "mixed_float8"}, "Unknown dtype policy: 'mixed_float8'. Did you mean"),
+    ],
+)
+def test_what_only_layers_check_is_checked_before_the_data_are_read(model, arguments, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        zoo.train(model, tmp_path / "not_read.csv", run_dir=tmp_path / "run", **arguments)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_check_writes_nothing_and_returns_what_will_run(tmp_path):

@@ -81,6 +81,11 @@ def test_a_figure_that_is_not_its_rows_is_found_and_mended():
     assert figures.fill(page) == page.replace("88.9", "87.8")
 
 
+def test_a_figure_that_cannot_be_made_is_named():
+    with pytest.raises(ValueError, match=r"1\.0<!-- classification:sst2:test -->: \d+ rows have what a page names"):
+        figures.fill("It is 1.0<!-- classification:sst2:test -->.")
+
+
 @pytest.mark.parametrize(
     ("page", "problem"),
     [

@@ -70,6 +70,16 @@ def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(
     assert all(spec["test"] and spec["seeds"] == [1, 2] for spec in fake.specs)
 
 
+def test_a_page_that_names_two_rows_now_does_not_end_the_sweep(fake, tmp_path, monkeypatch, capsys):
+    def update_pages():
+        raise ValueError("2 rows have what a page names")
+
+    monkeypatch.setattr(tables, "update_pages", update_pages)
+    assert len(run(tmp_path)) == 5
+    warning = f"warning: {FIRST} is in ding2018_table3.csv, but the pages are older than it: 2 rows have"
+    assert warning in capsys.readouterr().out
+
+
 def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(fake, tmp_path):
     fake.interrupt_at = 2
     with pytest.raises(SystemExit, match="130"):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import functools
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import model_help
+from dense_lstm_zoo.corpora.names import list_corpora
 
 
 @dataclass(frozen=True)
@@ -157,8 +160,18 @@ class CommandParser(argparse.ArgumentParser):
             accepted = [action.option_strings[-1] for action in actions]
             message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
         else:
-            message = f"{self.prog} does not expect {unknown[0]!r}; put a text of several words in quotation marks."
+            message = f"{self.prog} does not expect {unknown[0]!r}; {self._advice(unknown[0])}"
         self.exit(2, f"error: {message}\n")
+
+    def _advice(self, word: str) -> str:
+        """Return what to write in place of a word too many."""
+        options = {option for action in self._actions for option in action.option_strings}
+        if "--dataset" in options and word in list_corpora():
+            return f"a corpus is named with --dataset {word}."
+        files = [option for option in ("--train-file", "--file") if option in options]
+        if files and Path(word).is_file():
+            return f"a file is given with {files[0]} {shlex.quote(word)}."
+        return "put a text of several words in quotation marks."
 
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument | Group]) -> model_help.Groups:

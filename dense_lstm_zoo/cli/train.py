@@ -18,8 +18,6 @@ from dense_lstm_zoo.tasks.options import MINUTES, RUNNING
 from dense_lstm_zoo.training import effort, request, run_file
 
 _PROTOCOL = ("seeds", "folds", "only_folds")
-# Any sizes of data: a factory checks its other arguments whatever they are.
-_SIZES = {"vocab_size": 1000, "num_classes": 2, "num_tags": 2, "num_chars": 100}
 
 _SEVERAL_RUNS = Group(
     "several runs",
@@ -135,9 +133,8 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
     """
     if "keras" in sys.modules:
         return
-    sizes = {name: size for name, size in _SIZES.items() if name in registry.entry(model).arguments}
     with few_texts.hidden(("keras",)):
         try:
-            registry.entry(model).factory(**{**arguments, **sizes})
+            registry.entry(model).factory(**{**arguments, **registry.sizes(model)})
         except ImportError:  # of Keras: no check has failed
             return

@@ -29,6 +29,9 @@ FROM_DATA = (
 _WORDS = ("embedding", "static_embedding", "characters", "window", "affixes", "case")
 # "standardization" has no weights, but two numbers for each feature.
 _NOT_ENCODER = (*_WORDS, *context.LAYERS, "standardization", "softmax", "logits")
+# Of a model that is built to check its arguments, before the data says what the sizes are.
+SIZES = {"vocab_size": 1000, "num_classes": 2, "num_tags": 2, "num_chars": 100}
+_POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64")
 _entries: dict[str, ModelEntry] = {}
 
 
@@ -171,7 +174,42 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
         6807766
     """
     check_settings()
-    return entry(name).factory(**resolve(name, arguments, recipe))
+    values = resolve(name, arguments, recipe)
+    _check_policy(values.get("dtype"))
+    return entry(name).factory(**values)
+
+
+def _check_policy(dtype: Any) -> None:
+    import keras
+
+    try:
+        keras.dtype_policies.get(dtype or "float32")
+    except (TypeError, ValueError):
+        raise checks.unknown_name("dtype policy:", dtype, _POLICIES) from None
+
+
+def check_arguments(name: str, arguments: Mapping[str, Any], recipe: str | None = None) -> None:
+    """Build a model of few words, which raises for arguments of which none can be built.
+
+    Args:
+        name: A registered model.
+        arguments: Its arguments, without those that training derives from the data.
+        recipe: A recipe's name, or None.
+
+    Raises:
+        ValueError: As for ``build``.
+
+    Example:
+        >>> check_arguments("bilstm", {"kernel": "fast"})
+        Traceback (most recent call last):
+        ValueError: Unknown value of kernel: 'fast'. Accepted: auto, compiled, cudnn, native, portable.
+    """
+    build(name, recipe=recipe, **{**arguments, **sizes(name)})
+
+
+def sizes(name: str) -> dict[str, int]:
+    """Return those of ``SIZES`` that a model takes."""
+    return {size: value for size, value in SIZES.items() if size in entry(name).arguments}
 
 
 def count_encoder_parameters(

@@ -83,6 +83,8 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         settings = registry.resolve(name, arguments, request.recipe, complete=False)
         if settings.get("trainable_embeddings") is False:
             warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
+    if arguments and request.options.init_from is None:
+        registry.check_arguments(name, arguments, request.recipe)  # now, not after the data and the vectors are read
     corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     request = request.for_corpus(corpus)
