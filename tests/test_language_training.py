@@ -54,7 +54,7 @@ def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path):
+def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_run_resumed_elsewhere_has_it_too(tmp_path):
     settings = {"average": 0.9, "softmax": "tied", "weight_dropout": 0.3, "optimizer": "adam", "learning_rate": 0.01}
     uninterrupted = train(tmp_path / "whole", **settings)
     plain = train(tmp_path / "plain", **settings | {"average": None})
@@ -65,7 +65,9 @@ def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run
     )
     with interrupted(epoch=2, batch=1):
         train(tmp_path / "run", **settings)
-    resumed = train(tmp_path / "run", **settings)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run.unfinished").rename(tmp_path / "elsewhere" / "run.unfinished")  # as to another machine
+    resumed = train(tmp_path / "elsewhere" / "run", **settings)
     for ours, theirs in zip(resumed.network.get_weights(), uninterrupted.network.get_weights(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
