@@ -34,8 +34,9 @@ RESULTS = result_files.ROOT / "results" / "self_training.csv"
 KEY = ["dataset", "model", "settings", "way", "labels", "raw", "rounds", "models", "threshold", "draw"]
 ALONE, ROUNDS, RECIPE = "labels alone", "self-training", "few_labels"
 _INTRODUCTION = (
-    "**With few labels and many other texts.** [Self-training](../docs/teaching.md#your-own-models-as-teachers) beside "
-    "the same model on the labels alone and beside the recipe few_labels: test accuracy, with the standard deviation "
+    "### Self-training\n\n"
+    "Few labels and many other texts: [self-training](../docs/teaching.md#your-own-models-as-teachers) beside the same "
+    "model on the labels alone and beside the recipe few_labels: test accuracy, with the standard deviation "
     "over draws of the labelled texts."
 )
 

@@ -18,7 +18,7 @@ ANSWERS = {  # what a preset says of a text, by the corpus it was trained on
     "trec": "what kind of answer a question wants (TREC)",
     "ewt_upos": "parts of speech, 17 universal tags (UD EWT)",
     "ewt_xpos": "parts of speech, Penn tags (UD EWT)",
-    "imdb_raw": "the next word, and vectors of texts (IMDb)",
+    "imdb_raw": "nothing by itself: other models train with it (IMDb)",
 }
 
 
@@ -48,7 +48,23 @@ def commands() -> str:
     for name, command in subcommands.choices.items():
         command.formatter_class = functools.partial(command.formatter_class, width=WIDTH)
         parts.append(f"## {name}\n\n```text\n{command.format_help().rstrip()}\n```")
-    return "\n\n".join(parts) + "\n"
+    parts += ["## Options of train by task, in full", "The help of a model shortens what does not fit in a line."]
+    return "\n\n".join([*parts, *options_by_task()]) + "\n"
+
+
+def options_by_task() -> Iterator[str]:
+    """Yield a heading and a table for the options of ``train`` that each task has."""
+    from dense_lstm_zoo import tasks
+    from dense_lstm_zoo.corpora.dataset import as_option
+
+    for task in tasks.every():
+        rows = []
+        for option in task.options:
+            values = f" ({', '.join(option.choices)})" if option.choices else ""
+            cells = (f"`{as_option(option.name)}`", f"{option.help}{values}", option.default_text)
+            rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        yield f"### {task.title.capitalize()}"
+        yield "\n".join(["| option | what it does | default |", "|---|---|---|", *rows])
 
 
 def preset_cards() -> Iterator[tuple[str, str]]:
@@ -70,13 +86,13 @@ def preset_scores(names: list[str]) -> str:
             link = f"[`{preset.name}`](generated/presets/{preset.name}.md)"
             size = f"{preset.size / 2**20:.1f}\N{NO-BREAK SPACE}MB"
             rows.append(f"| {link} | {ANSWERS[preset.corpus]} | {_score(preset)} | {size} |")
-    return "\n".join(["| preset | answers with | test score | size |", "|---|---|---|---|", *rows]) + "\n"
+    return "\n".join(["| preset | answers with | score | size |", "|---|---|---|---|", *rows]) + "\n"
 
 
 def _score(preset: Any) -> str:
     if preset.score is None:
         return "-"
-    return f"perplexity {preset.score:.1f}" if preset.score > 1 else f"{100 * preset.score:.1f} %"
+    return f"dev perplexity {preset.score:.1f}" if preset.score > 1 else f"{100 * preset.score:.1f} %"
 
 
 def list_of_presets(names: list[str]) -> str:

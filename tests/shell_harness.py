@@ -52,18 +52,18 @@ BEFORE = {
     "exports/reviews": "export runs/reviews exports/reviews --format onnx",
     "exports/trec-onnx": "export runs/trec exports/trec-onnx --format onnx",
     "exports/trec/1": "export runs/trec exports/trec/1",
-    "runs/a": "train bilstm --train-file reviews.csv",
-    "runs/b": "train lstm --train-file reviews.csv",
+    "runs/a": "train bilstm --train-file texts.csv",
+    "runs/b": "train lstm --train-file texts.csv",
     "runs/backward": "train dense_lstm_lm --dataset demo --recipe reviews_lm --direction backward",
-    "runs/bilstm_folds": "train bilstm --train-file reviews.csv --folds 2",
+    "runs/bilstm_folds": "train bilstm --train-file texts.csv --folds 2",
     "runs/dc": "train dc_bilstm --dataset trec --dev-every 2",
     "runs/demo": "train bilstm --dataset demo",
     "runs/di": "train di_bilstm --dataset trec --dev-every 2",
     "runs/encoder": "join-lm runs/forward runs/backward --output runs/encoder",
     "runs/forward": "train dense_lstm_lm --dataset demo --recipe reviews_lm",
-    "runs/lstm_folds": "train lstm --train-file reviews.csv --folds 2",
+    "runs/lstm_folds": "train lstm --train-file texts.csv --folds 2",
     "runs/meals": "train bilstm --train-file meals.jsonl",
-    "runs/mine": "train bilstm --train-file reviews.csv",
+    "runs/mine": "train bilstm --train-file texts.csv",
     "runs/places": "train bilstm_tagger --train-file spans.conll --crf true",
     "runs/reviews": "train bilstm --train-file reviews.csv --text-column review --label-column stars",
     "runs/sst2": "train bilstm --dataset sst2",
@@ -135,7 +135,8 @@ def comments() -> list[dict[str, Any]]:
 
 SPANS = "She O\nlives O\nin O\nNew B-LOC\nYork I-LOC\n\nRome B-LOC\nis O\nold O\n\n" * 30
 FILES: dict[str, Callable[[], str]] = {
-    **dict.fromkeys(("reviews.csv", "few.csv", "data/1.csv"), lambda: csv(table())),
+    "reviews.csv": lambda: csv([{"review": row["review"], "stars": row["stars"]} for row in table()]),
+    **dict.fromkeys(("texts.csv", "few.csv", "data/1.csv"), lambda: csv(table())),
     "mine.csv": lambda: csv(table(600)),  # for runs that go on from one of a corpus, other texts than those
     **dict.fromkeys(("labelled.csv", "test.csv"), lambda: csv(table(200))),
     **dict.fromkeys(("raw.txt", "mine.txt", "mine.txt.gz", "other.txt", "questions.txt"), lambda: lines(400)),

@@ -50,7 +50,7 @@ def test_a_line_of_help_is_the_docstring_with_the_default(capsys, monkeypatch):
 
 def test_the_help_of_self_training_says_what_it_needs(capsys):
     for text in (help_of(capsys, "self-train"), help_of(capsys, "self-train", "bilstm")):
-        assert "--dataset NAME --file FILE --run-dir FOLDER [options]" in text.splitlines()[0]
+        assert "(--dataset NAME | --train-file FILE) --file FILE --run-dir FOLDER [options]" in text.splitlines()[0]
         assert "self-training:" in text
         for option in ("--rounds N", "--models N", "--threshold P", "--augment N", "--epochs N", "--file FILE"):
             assert f"  {option} " in text

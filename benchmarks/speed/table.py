@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
 from dense_lstm_zoo.display import Markdown, code, escape
-from tuning.result_files import ROOT, folded, read_rows, versions
+from tuning.result_files import ROOT, folded, read_rows, rounded, versions
 
 RESULTS = ROOT / "results" / "speed_cpu.csv"
 TITLES = {
@@ -68,7 +68,10 @@ def _cells(row: Any, title: str) -> tuple[str, ...]:
     for side, rate in enumerate((row.ours_rate, row.peer_rate)):
         if rate:
             times[side] += f", {int(float(rate)):,} {row.rate_unit}"
-    ratio = f"{float(row.ratio):.2f}x ({float(row.ratio_low):.2f}-{float(row.ratio_high):.2f})" if row.ratio else "-"
+    ratio = "-"
+    if row.ratio:
+        median, low, high = (rounded(x, "0.01") for x in (row.ratio, row.ratio_low, row.ratio_high))
+        ratio = f"{median}x ({low}-{high})"
     goals = ", ".join(f"{float(goal):g}x" if goal else "-" for goal in (row.floor, row.aim))
     goals = goals if row.floor or row.aim else "-"
     # Titles are ours, with code in them.
@@ -77,7 +80,7 @@ def _cells(row: Any, title: str) -> tuple[str, ...]:
 
 def _duration(milliseconds: str) -> str:
     value = float(milliseconds)
-    return f"{value / 1000:.1f} s" if value >= 2000 else f"{value:.3g} ms"
+    return f"{value / 1000:.3g} s" if value >= 1000 else f"{value:.3g} ms"
 
 
 def _depth(row: Any) -> int:

@@ -26,7 +26,7 @@ FORMAT = argument(
 DELIMITER = argument(
     "--delimiter",
     metavar="CHARACTER",
-    help="csv, tsv: what separates the columns, such as ';' or \\t for a tab (default: found out from the file)",
+    help="csv, tsv: what separates the columns, such as ';' or \\t for a tab (default: detected from the file)",
 )
 PREFIX = "prefix of new columns' names (default: predicted_ if the input has such columns already)"
 RAW = argument(

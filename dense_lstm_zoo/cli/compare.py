@@ -22,7 +22,7 @@ _RUN = "the folder that train wrote, or a preset's name; or the folder of severa
     "Compare two trained models on the same texts.",
     argument("run_a", metavar="RUN_A", help=_RUN),
     argument("run_b", metavar="RUN_B", help="another one of the same task"),
-    argument("--split", choices=("test", "dev", "train"), default="test", help="default: test"),
+    argument("--split", choices=("test", "dev", "train"), default="test", help="the part that is read (default: test)"),
     *output("csv: write the texts on which they differ, with both answers (language models: every line)"),
     FORMAT,
     argument("--draws", type=int, default=DRAWS, metavar="N", help=f"draws of the bootstrap (default: {DRAWS:,})"),

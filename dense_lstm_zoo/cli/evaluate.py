@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "evaluate",
     "Score a bundle on the texts of a corpus or of your own file.",
     BUNDLE,
-    argument("--split", choices=("test", "dev", "train"), default="test", help="default: test"),
+    argument("--split", choices=("test", "dev", "train"), default="test", help="the part to score (default: test)"),
     FORMAT,
     argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png"),
     argument("--errors", metavar="FILE", help="csv: write every wrong answer there, with its line in the file"),

@@ -19,7 +19,7 @@ from dense_lstm_zoo.teaching import soft_files, teachers, token_teachers, token_
 
 @command(
     "label",
-    "Let a teacher label texts, and write probabilities that train reads. An interrupted labelling goes on.",
+    "Let a teacher label texts, and write probabilities that train reads. An interrupted run resumes.",
     argument(
         "teacher",
         nargs="+",

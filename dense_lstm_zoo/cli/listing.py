@@ -124,7 +124,7 @@ def _json_value(value: object) -> str:
 @command(
     "fetch",
     "Find a corpus on this machine, or download it.",
-    argument("dataset", help=f"one of: {', '.join(zoo.list_corpora())}"),
+    argument("dataset", help=f"a published corpus, one of: {', '.join(loader.published())}"),
     example="fetch trec",
 )
 def fetch(dataset: str) -> None:

@@ -57,7 +57,7 @@ def usage(command: str, model: str, actions: Sequence[argparse.Action]) -> str:
     """Return the line of usage, with the options that are required."""
     required = [_line(action)[0] for action in actions if action.option_strings and action.required]
     needs = " ".join([*(text for text in required if not text.startswith("--run-dir")), "--run-dir FOLDER"])
-    return f"usage: dense-lstm-zoo {command} {model} --dataset NAME {needs} [options]"
+    return f"usage: dense-lstm-zoo {command} {model} (--dataset NAME | --train-file FILE) {needs} [options]"
 
 
 def _for_every_model(start: str, command: str, groups: Groups, example: str) -> str:

@@ -54,7 +54,7 @@ def settings(*own: Argument, seed: str) -> list[Group]:
     return [
         corpus(trains=True),
         Group("training", training),
-        Group("transfer", [*map(from_option, TRANSFER)], "training that goes on from a trained model"),
+        Group("transfer", [*map(from_option, TRANSFER)], "fine-tuning a trained model"),
         *_of_tasks(),
         Group("model arguments", [*map(_from_parameter, _parameters().items())], is_common=False),
     ]

@@ -45,7 +45,10 @@ _SWEEP = Group(
             "--folds", type=int, metavar="K", help="score by cross-validation on the training texts (default: no)"
         ),
         argument(
-            "--keep", type=int, metavar="K", help="keep the bundles of the best K trials; hyperband of 1 (default: 1)"
+            "--keep",
+            type=int,
+            metavar="K",
+            help="keep the bundles of the best K trials (default: 1, as hyperband always)",
         ),
         argument("--workers", type=int, metavar="N", help="number of trials at a time on this machine (default: 1)"),
     ),

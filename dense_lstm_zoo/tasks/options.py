@@ -140,7 +140,7 @@ TRANSFER = (
     Option(
         "init_from",
         str,
-        "a trained model of the same name, whose words and weights go on; for lm_classifier also a language model",
+        "a trained model of the same kind to fine-tune; for lm_classifier also a language model",
         None,
         "none",
     ),
