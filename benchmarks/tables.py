@@ -70,7 +70,7 @@ def tagging() -> str:
 
     def beside(row: Any, **changed: str) -> str:
         settings = dict(setting.split("=", 1) for setting in row.settings.split())
-        ours = {name: value for name, value in settings.items() if name not in ("skip", "forget_bias", "depth")}
+        ours = {name: value for name, value in settings.items() if name not in ("skip", "depth")}
         plain = [("bilstm_tagger", {**ours, **changed}), (row.model, {**settings, "skip": "none", **changed})]
         peers = [(model, " ".join(map("=".join, words.items()))) for model, words in plain]
         candidates = [scores.get((*(getattr(row, name) for name in alike), *other)) for other in peers]
