@@ -19,6 +19,7 @@ from dense_lstm_zoo_runtime.checks import threshold as threshold
 from dense_lstm_zoo_runtime.checks import unknown_name as unknown_name
 
 Item = TypeVar("Item")
+_LARGEST_SEED = 2**32 - 1
 
 
 def one_of(name: str, value: Item, accepted: Iterable[Item]) -> Item:
@@ -27,6 +28,25 @@ def one_of(name: str, value: Item, accepted: Iterable[Item]) -> Item:
     if value not in accepted:
         raise unknown_name(f"value of {name}:", value, map(str, accepted))
     return value
+
+
+def seed(value: object, runs: int = 1) -> int:
+    """Return a seed as an ``int`` from 0 to 2**32 - 1, the largest that NumPy takes, else raise ``ValueError``.
+
+    Args:
+        value: The seed.
+        runs: The number of runs with it and those that follow.
+
+    Example:
+        >>> seed(2**32)
+        Traceback (most recent call last):
+        ValueError: seed must be an integer from 0 to 4,294,967,295; received 4294967296.
+    """
+    largest = _LARGEST_SEED + 1 - runs
+    if integer("seed", value, minimum=0) > largest:
+        of_all = f" for {runs} runs" if runs > 1 else ""
+        raise ValueError(f"seed must be an integer from 0 to {largest:,}{of_all}; received {value!r}.")
+    return integer("seed", value, minimum=0)
 
 
 def plain(value: Any) -> Any:

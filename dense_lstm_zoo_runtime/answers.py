@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,3 +165,13 @@ def fields(answer: Any) -> dict[str, Any]:
         values = {name: values[name] for name in ("tokens", "tags", "probabilities")}
         values |= {} if spans is None else {"spans": [vars(span) for span in spans]}
     return values
+
+
+def joined(labels: Sequence[str]) -> str:
+    """Return several labels as one cell: with vertical bars between them, or as a list of JSON if one holds a bar.
+
+    Example:
+        >>> joined(["food", "staff"]), joined(["a|b", "c"])
+        ('food|staff', '["a|b", "c"]')
+    """
+    return json.dumps(list(labels), ensure_ascii=False) if any("|" in label for label in labels) else "|".join(labels)

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 
 from dense_lstm_zoo_runtime import checks
-from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score, fields
+from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score, fields, joined
 from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
@@ -119,7 +119,7 @@ def _lines(stream: Iterable[bytes]) -> Iterator[str]:
 
 def _line(answer: Answer) -> str:
     if isinstance(answer, Prediction):
-        label = answer.label if answer.labels is None else "|".join(answer.labels)
+        label = answer.label if answer.labels is None else joined(answer.labels)
         cells = [label, f"{answer.probability:.4f}", answer.text]
     elif isinstance(answer, Score):
         cells = [f"{answer.log_probability:.4f}", f"{answer.perplexity:.2f}", answer.text]

@@ -252,9 +252,10 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
         ),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
         (["explain", "run", "so", "good"], "does not expect 'good'; put a text of several words in quotation marks"),
+        (["serve", "a", "b"], "does not expect 'b'; besides options, it takes bundle.\n"),
         (["train", "bilstm", "demo"], "does not expect 'demo'; a corpus is named with --dataset demo.\n"),
         (["train", "bilstm", "my file.csv"], "a file is given with --train-file 'my file.csv'.\n"),
-        (["train", "bilstm", "missing.csv"], "put a text of several words in quotation marks.\n"),
+        (["train", "bilstm", "missing.csv"], "does not expect 'missing.csv'; besides options, it takes model.\n"),
     ],
 )
 def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, message, capsys, tmp_path, monkeypatch):

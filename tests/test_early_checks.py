@@ -21,6 +21,11 @@ WRONG = {
     "a missing file": (["train", "bilstm", "--train-file", "no.csv", "--run-dir", "run"], "no.csv does not exist"),
     "another model's argument": ([*TRAIN, "--dense-units", "3"], "Unknown argument of bilstm: 'dense_units'"),
     "another task's option": ([*TRAIN, "--num-steps", "3"], "num_steps is not an option for classification"),
+    "a seed's value": ([*TRAIN, "--seed", "4294967296"], "seed must be an integer from 0 to 4,294,967,295; received"),
+    "the last seed's value": (
+        [*TRAIN, "--seed", "4294967295", "--seeds", "2"],
+        "seed must be an integer from 0 to 4,294,967,294 for 2 runs",
+    ),
     "an option's value": ([*TRAIN, "--epochs", "0"], "epochs must be an integer of at least 1; received 0"),
     "an argument's value": ([*TRAIN, "--units", "-3"], "units must be an integer of at least 1; received -3"),
     "a shared argument's value": ([*TRAIN, "--dropout", "1.5"], "dropout must be a number from 0"),

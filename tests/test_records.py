@@ -90,7 +90,7 @@ def test_a_byte_order_mark_is_no_part_of_anything(form):
     assert [text for text, _ in records_of(content.encode("utf-8-sig"), form)[1]] == ["a"]
 
 
-def test_other_encodings_are_read_when_named_and_told_when_not():
+def test_other_encodings_are_read_when_named_and_told_when_not(capsys):
     content = "text,id\ncafé,1\n"
     assert records_of(content.encode("latin-1"), "csv", encoding="latin-1")[1] == [("café", ["café", "1"])]
     assert records_of(content.encode("utf-16"), "csv", encoding="utf-16")[1] == [("café", ["café", "1"])]
@@ -99,7 +99,14 @@ def test_other_encodings_are_read_when_named_and_told_when_not():
     assert records_of("café\n".encode("utf-16"), "text")[1][0][0] == "café"
     fails("encoding must be a text encoding", content, "csv", encoding="utf-9")
     assert records_of("café\n".encode("latin-1"), "text", encoding="latin-1")[1][0][0] == "café"
-    assert records_of("café\n".encode("latin-1"), "text")[1][0][0] == "caf\ufffd"  # any bytes are a text
+    assert not capsys.readouterr().err
+    lines = "fine\ncafé\ncafé\n".encode("latin-1")
+    assert records_of(lines, "text")[1][1][0] == "caf\ufffd"  # any bytes are a text
+    assert capsys.readouterr().err.splitlines() == [
+        "input, line 2 is not utf-8: byte 0xe9 (invalid continuation byte). What cannot be read becomes U+FFFD; "
+        "--encoding names another encoding."
+    ]
+    fails(r"input, line 2 is not utf-8: byte 0xe9.*--encoding cp1252", lines, "text", is_strict=True)
 
 
 def test_packed_files_are_unpacked_and_damaged_ones_told():

@@ -129,6 +129,11 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, mark):
         ("[arguments]\nseed = 1", "seed is in [arguments]; it belongs to the top of the file."),
         ("data = 1", "data must be a section, [data]; it is 1."),
         ("[data]\ndataset = 1", "dataset must be text in quotation marks; it is 1."),
+        ("[training]\ninit_from = 5", "init_from must be text in quotation marks; it is 5."),
+        (
+            "[training]\nvectors = 2020-01-01",
+            "vectors must be text in quotation marks; it is datetime.date(2020, 1, 1).",
+        ),
         ("seed = ", "is not TOML: "),
         ("a = " + "[" * 5000, "is not TOML: "),
     ],

@@ -1,6 +1,7 @@
 """Self-training: rounds in which models label texts for the next ones."""
 
 import dataclasses
+import functools
 import json
 
 import numpy as np
@@ -67,6 +68,19 @@ def test_rounds_end_where_one_does_not_gain_and_the_best_counts(corpus, raw, tmp
         "round 1: 80 texts, 20 of them labelled by the models before; accuracy on dev 0.7000, test 0.5000"
     )
     assert lines[3].startswith("best on dev: round 1: ")
+
+
+def test_a_folder_whose_rounds_labelled_other_texts_is_refused(corpus, raw, tmp_path, monkeypatch):
+    sizes, _ = scripted(monkeypatch, [0.6, 0.7] * 2)
+    one = functools.partial(zoo.self_train, "bilstm", corpus, run_dir=tmp_path / "run", rounds=1, models=1)
+    one(texts=raw[:20])
+    with pytest.raises(ValueError, match="run has labelled other texts; take another run_dir"):
+        one(texts=raw[:30])
+    with pytest.raises(ValueError, match=r"has labelled texts with augment=0; received augment=2\."):
+        one(texts=raw[:20], augment=2)
+    assert sizes == [60, 80]
+    one(texts=raw[:20])
+    assert sizes == [60, 80] * 2
 
 
 def test_rounds_end_where_the_models_are_sure_of_no_text(corpus, raw, tmp_path, monkeypatch, capsys):

@@ -127,6 +127,11 @@ def test_equal_labels_are_one_and_repeats_count_once(write):
     read = zoo.load_corpus(write("a.jsonl", [("a", [1, "1.0", 2]), ("b", [True, 2]), ("c", [])]))
     assert read.label_names == ("1", "2", "True")
     assert read.train.labels == [(0, 1), (1, 2), ()]
+    assert zoo.load_corpus(write("b.jsonl", [("a", [1.0, 2.0]), ("b", [1e15])])).label_names == (
+        "1",
+        "2",
+        f"1{15 * '0'}",
+    )
 
 
 def test_what_json_lines_say_is_read_again(write):

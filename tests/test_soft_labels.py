@@ -146,6 +146,11 @@ def test_a_matrix_is_checked():
         Corpus("mine", ("a", "b"), Split(["x"], None, probabilities=[[0.2, 0.3, 0.5]]), None, None)
 
 
+def test_a_table_of_probabilities_is_refused_as_its_columns_may_be_in_another_order():
+    with pytest.raises(TypeError, match=r"received a table\. Give table\[label_names\]\.to_numpy\(\)"):
+        zoo.Split(["a"], None, probabilities=pd.DataFrame({"good": [1.0], "bad": [0.0]}))
+
+
 def test_dev_and_folds_are_held_out_of_texts_with_labels():
     corpus = dataclasses.replace(soft_demo(), dev=None)
     with_dev = corpus.with_dev(0.2, seed=2)

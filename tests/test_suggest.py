@@ -102,6 +102,17 @@ def test_the_command_writes_a_table_to_fill_in(folder, tmp_path, capsys):
     assert printed.err == "only 3 texts are left to label; 9 were asked for.\n"
 
 
+def test_the_table_has_the_columns_of_the_training_file_and_no_name_twice(bundle, tmp_path, capsys, monkeypatch):
+    columns = {"text_column": "predicted", "label_columns": ["plot", "actors"]}
+    monkeypatch.setitem(bundle.config["training"], "columns", columns)
+    folder = bundle.save(tmp_path / "run")
+    (tmp_path / "raw.txt").write_text("the film was bad\n")
+    assert run("suggest", folder, "--file", tmp_path / "raw.txt", "-n", "1") == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head == "predicted,plot,actors,suggested_predicted,probability"
+    assert row.startswith("the film was bad,,,")
+
+
 def test_a_text_that_no_encoding_holds_is_written_with_a_question_mark(folder, tmp_path):
     (tmp_path / "raw.jsonl").write_text('{"text": "good \\ud800 film"}\n')
     assert run("suggest", folder, "--file", tmp_path / "raw.jsonl", "--output", tmp_path / "label.csv") == 0

@@ -15,7 +15,7 @@ from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.teaching import augmenting
-from dense_lstm_zoo.teaching.answers import label_finder
+from dense_lstm_zoo.teaching.answers import label_finder, probabilities_of
 from tests import bundle_harness
 
 TEXTS = ["the film was good", "it was bad", "but very long , but good", "caf\u00e9 !", "so n't short"]
@@ -119,6 +119,32 @@ def test_an_answer_is_a_label_whatever_its_case_and_punctuation():
         None
     ] * 3
     assert label_finder(["+", "-"])("-") == 1
+
+
+def test_minus_one_is_not_one():
+    assert [label_finder(["0", "1"])(x) for x in ("-1", "Label: -1.", "\N{MINUS SIGN}1", "- 1", "(1)")] == [
+        None,
+        None,
+        None,
+        1,
+        1,
+    ]
+    assert [label_finder(["-1", "0"])(x) for x in ("1", "-1.0", "Label: -1.")] == [None, 0, 0]
+
+
+def test_a_table_of_answers_is_read_by_its_columns(tmp_path):
+    shares = [[0.1, 0.9], [0.7, 0.3]]
+    for columns, expected in (
+        (["bad", "good"], shares),
+        (["good", "bad"], np.fliplr(shares).tolist()),
+        ([0, 1], shares),
+    ):
+        answers = pd.DataFrame(shares, columns=columns)
+        assert probabilities_of(answers, LABELS, 2, "mine").tolist() == np.array(expected, np.float32).tolist()
+    with pytest.raises(ValueError, match="'bat'"):
+        probabilities_of(pd.DataFrame(shares, columns=["bat", "good"]), LABELS, 2, "mine")
+    with pytest.raises(ValueError, match="without a column for good"):
+        probabilities_of(pd.DataFrame({"bad": [1.0]}), LABELS, 1, "mine")
 
 
 def test_labels_of_the_texts_are_kept(tmp_path):
@@ -256,6 +282,15 @@ zoo.teach(slow, texts, output=sys.argv[2], labels=["a", "b"], batch_size=3)
         ),
         (lambda texts: [{"bat": 1.0}] * len(texts), {"labels": LABELS}, ValueError, "Did you mean 'bad'"),
         (lambda texts: [[0.5, np.nan]] * len(texts), {"labels": LABELS}, ValueError, "hold NaN"),
+        (
+            lambda texts: [{"bad": None, "good": 1}] * len(texts),
+            {"labels": LABELS},
+            ValueError,
+            "answer 0, counted from 0: the probability of 'bad' must be a number; found None",
+        ),
+        (lambda texts: [["bad", 0.5]] * len(texts), {"labels": LABELS}, TypeError, "answer 0, counted from 0, is"),
+        (lambda texts: [[[0.1], 0.5]] * len(texts), {"labels": LABELS}, TypeError, "answer 0, counted from 0, is"),
+        (by_length, {"labels": LABELS, "seed": 2**32}, ValueError, "seed must be an integer from 0 to 4,294,967,295;"),
         (lambda texts: texts[:-1], {"labels": LABELS}, ValueError, "4 answers to 5 texts"),
         (lambda texts: "good", {"labels": LABELS}, TypeError, "must return a matrix"),
         (3, {}, TypeError, "A teacher must be a trained classifier"),
@@ -358,3 +393,13 @@ def test_a_corpus_without_dev_texts_is_warned_of(tmp_path, capsys):
     corpus = Corpus("no_dev", tuple(LABELS), Split(["a b c"], [1]), None, None)
     quiet(by_length, None, output=tmp_path / "soft.csv", dataset=corpus)
     assert "no_dev has no dev texts" in capsys.readouterr().err
+
+
+def test_raw_texts_in_another_encoding_are_refused_and_not_replaced(tmp_path):
+    (tmp_path / "raw.txt").write_bytes("le caf\u00e9 est tr\u00e8s bon\nfine\n".encode("cp1252"))
+    with pytest.raises(ValueError, match=r"raw\.txt, line 1 is not utf-8: .* give encoding=\"cp1252\""):
+        quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", labels=LABELS)
+    assert (
+        quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", labels=LABELS, encoding="cp1252").texts
+        == 2
+    )

@@ -15,6 +15,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import model_help
 from dense_lstm_zoo.corpora.names import list_corpora
 
+_TEXTS = ("texts", "text", "sentence", "prompt", "prefix")  # arguments that are raw text
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -171,7 +173,10 @@ class CommandParser(argparse.ArgumentParser):
         files = [option for option in ("--train-file", "--file") if option in options]
         if files and Path(word).is_file():
             return f"a file is given with {files[0]} {shlex.quote(word)}."
-        return "put a text of several words in quotation marks."
+        takes = [str(action.metavar or action.dest) for action in self._get_positional_actions()]
+        if any(name.lower() in _TEXTS for name in takes):
+            return "put a text of several words in quotation marks."
+        return f"besides options, it takes {' and '.join(takes) or 'nothing'}."
 
 
 def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument | Group]) -> model_help.Groups:

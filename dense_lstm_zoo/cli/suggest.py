@@ -34,7 +34,7 @@ _COLUMNS = ("predicted", "probability")  # beside the text's and the label's
 def suggest(bundle: Source, number: int, seed: int, output: str | None, overwrite: bool, **options: Any) -> None:
     """Write the texts to label next, the one that the model is least sure of first."""
     checks.integer("-n", number)
-    checks.integer("--seed", seed, minimum=0)
+    checks.seed(seed)
     folder = BundleFolder.open(bundle)
     plain: dict[str, Any] = {"texts": [], "prefix": None, "raw": False}
     request = Request(folder, output=output, form="csv", overwrite=overwrite, **plain, **options)
@@ -47,9 +47,10 @@ def suggest(bundle: Source, number: int, seed: int, output: str | None, overwrit
         suggestions = load_bundle(folder).suggest(texts, number, seed)
         target: IO[str] = stack.enter_context(new_output(output_file)) if output_file else sys.stdout
         columns = config["training"].get("columns", {})
-        names = [columns.get("text_column", "text"), columns.get("label_column", "label")]
-        target.write(table_row([*names, *_COLUMNS]))
+        own = columns.get("label_columns") or [columns.get("label_column", "label")]
+        names = [columns.get("text_column", "text"), *own]
+        target.write(table_row([*names, *(f"suggested_{x}" if x in names else x for x in _COLUMNS)]))
         for each in suggestions:
-            target.write(table_row([each.text, "", each.label, f"{each.probability:.6f}"]))
+            target.write(table_row([each.text, *[""] * len(own), each.label, f"{each.probability:.6f}"]))
     if len(suggestions) < number:
         print(f"only {len(suggestions):,} texts are left to label; {number:,} were asked for.", file=sys.stderr)

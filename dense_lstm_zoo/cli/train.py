@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.cli.command import Group, argument, command
 from dense_lstm_zoo.cli.loading import import_tensorflow
@@ -121,6 +122,7 @@ def _check(model: str, options: Mapping[str, Any]) -> None:
         arguments["run_dir"] = files.resolved(arguments["run_dir"]) / ".new"
     run_dir = arguments.pop("run_dir")
     own = {name: arguments.pop(name) for name in ("recipe", "seed", "tensorboard", "overwrite") if name in arguments}
+    checks.seed(options.get("seed", 1), max(options.get("seeds") or 1, 1))
     run = request.check(model, run_dir, arguments, **own)
     if run.options.init_from is None:
         check_arguments(model, registry.resolve(model, run.arguments, run.recipe, complete=False))

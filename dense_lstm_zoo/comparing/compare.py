@@ -99,7 +99,7 @@ def prepare(
     """Check the arguments of ``compare`` and read the texts. No model is loaded. Several runs are compared at once."""
     checks.one_of("split", split, _SPLITS)
     checks.integer("draws", draws, minimum=100)
-    checks.integer("seed", seed, minimum=0)
+    checks.seed(seed)
     for name in files:
         if name not in _FILES:
             raise checks.unknown_name("argument of compare:", name, _FILES)

@@ -133,14 +133,14 @@ class LabelColumns:
             raise ValueError(
                 f"{location}: {self.column!r} must be a string or a number, or a list of them; found {cell!r:.80}."
             )
-        return "" if _is_missing(cell) else str(cell).strip()
+        return "" if _is_missing(cell) else _written(cell)
 
     def _item(self, item: object, location: str) -> str:
         if _is_missing(item) or isinstance(item, (Mapping, *SETS)):
             raise ValueError(
                 f"{location}: the list in {self.column!r} must hold strings or numbers; found {item!r:.80} in it."
             )
-        return str(item).strip()
+        return str(int(item)) if isinstance(item, float) and item.is_integer() else _written(item)
 
     def _indicated(self, cells: Sequence[object], location: str) -> Label:
         labels = []
@@ -152,6 +152,11 @@ class LabelColumns:
             if text in _TRUE:
                 labels.append(str(name).strip())
         return tuple(labels)
+
+
+def _written(cell: object) -> str:
+    """Return a cell as text. Bytes are what they say in UTF-8."""
+    return (cell.decode("utf-8", "backslashreplace") if isinstance(cell, bytes) else str(cell)).strip()
 
 
 def is_several(label: Label) -> bool:

@@ -17,6 +17,7 @@ from dense_lstm_zoo.data.columns import sentence_lines
 from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
 from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.display.notes import say
 
 _BEGINNING = 1 << 16  # bytes that tell the kind or the encoding of a file
 FORMATS = ("text", "csv", "tsv", "jsonl", *typed_tables.FORMATS)
@@ -65,6 +66,8 @@ class Options:
         encoding: The encoding. None means UTF-8, where lines of text, but not tables, may hold any bytes.
         tokens: Whether a text may be a list of tokens.
         delimiter: csv, tsv: the character between two cells. None finds it out.
+        is_strict: Whether lines of text must be in the encoding, too. Else what is not becomes U+FFFD, and a line on
+            standard error says so.
     """
 
     form: str
@@ -74,6 +77,7 @@ class Options:
     encoding: str | None = None
     tokens: bool = False
     delimiter: str | None = None
+    is_strict: bool = False
 
 
 def check_options(form: str, text_column: str | None, encoding: str | None, delimiter: str | None) -> None:
@@ -122,7 +126,9 @@ def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     form = options.form
     if form in typed_tables.FORMATS:
         return _typed(unpacked(stream), name, options)
-    lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
+    lines = _decoded(
+        unpacked(stream), name, options.encoding, "strict" if options.is_strict or form != "text" else "replace"
+    )
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
     if form == "text":
         return Source(_text_lines(lines), ["text"])
@@ -162,14 +168,21 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
         except UnicodeError as error:
             raise ValueError(f"{name} is not {codec}: {error}. Give its encoding with --encoding.") from None
         return
+    is_told = False
     for number, line in enumerate(itertools.chain([first] if first else [], lines), start=1):
         try:
-            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
+            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"))
         except UnicodeDecodeError as error:
-            raise ValueError(
+            complaint = (
                 f"{name}, line {number} is not {codec.removesuffix('-sig')}: byte {error.object[error.start]:#04x} "
-                f"({error.reason}). {encodings.advice(line + stream.read(_BEGINNING), codec)}"
-            ) from None
+                f"({error.reason})."
+            )
+            if errors == "strict":
+                raise ValueError(f"{complaint} {encodings.advice(line + stream.read(_BEGINNING), codec)}") from None
+            if not is_told:
+                say(f"{complaint} What cannot be read becomes U+FFFD; --encoding names another encoding.")
+                is_told = True
+            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
 
 
 class _Rejoined(io.RawIOBase):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.frames import is_frame
 from dense_lstm_zoo.data.label_columns import LabelColumns
 from dense_lstm_zoo.display.notes import say
 
@@ -91,7 +92,7 @@ class SoftRows:
         """
         for label, share in shares.items():
             self._places.append(self._place_of.setdefault(label, len(self._place_of)))
-            self._shares.append(_number(share, label, location))
+            self._shares.append(number(share, label, location))
         self._ends.append(len(self._shares))
         if shares and isinstance(teacher, str) and teacher.strip() and len(self._teachers) < _MOST_TEACHERS:
             self._teachers.setdefault(" ".join(teacher.split())[:_LONGEST_NAME])
@@ -121,11 +122,12 @@ class SoftRows:
         return values
 
 
-def _number(share: Any, label: str, location: str) -> float:
+def number(share: object, label: str, location: str) -> float:
+    """Return a probability as a number, or raise ``ValueError`` with its label and where it is."""
     try:
         if isinstance(share, bool) or share is None:
             raise ValueError
-        return float(share)
+        return float(share)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError(f"{location}: the probability of {label!r} must be a number; found {share!r:.80}.") from None
 
@@ -179,6 +181,11 @@ def checked(
     """
     import numpy as np
 
+    if is_frame(values):
+        raise TypeError(
+            "probabilities must be an array whose columns are in the order of label_names; received a table. Give "
+            "table[label_names].to_numpy()."
+        )
     try:
         rows = np.asarray(values, np.float64)
     except (TypeError, ValueError):

@@ -182,7 +182,7 @@ def plan(
         raise checks.unknown_name("corpus", resolved.name, accepted)
     check_rereadable(resolved.options, arguments)
     checks.integer("seeds", seeds)
-    checks.integer("seed", seed, minimum=0)
+    checks.seed(seed, seeds)
     check_folds(folds, tasks.find(entry.task))
     _check_options(entry.task, arguments, epochs, recipe)
     check_space(name, space, fixed)

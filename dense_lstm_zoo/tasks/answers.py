@@ -92,8 +92,8 @@ def cell(value: object) -> str:
         >>> cell(0.25), cell(["food", "staff"]), cell(["a|b", "c"])
         ('0.250000', 'food|staff', '["a|b", "c"]')
     """
-    if isinstance(value, list) and all(isinstance(item, str) and "|" not in item for item in value):
-        return "|".join(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return answers.joined(value)
     if isinstance(value, str):
         return value
     return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.frames import check_frame, is_frame
 from dense_lstm_zoo.data.label_columns import SETS
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def probabilities_of(
     """Return what a function answers as probabilities: float32 (texts, labels), NaN for a text without an answer.
 
     Args:
-        answers: A matrix (texts, labels), or a list with an item per text: a dictionary of probabilities by label, a
-            label, a list of labels where texts may have several, or None.
+        answers: A matrix (texts, labels), a table with a column per label, or a list with an item per text: a
+            dictionary of probabilities by label, a label, a list of labels where texts may have several, or None.
         labels: The labels, in the order of the columns.
         count: The number of texts.
         teacher: The teacher's name, for errors.
@@ -39,6 +40,8 @@ def probabilities_of(
     """
     import numpy as np
 
+    if is_frame(answers):
+        answers = _of_frame(answers, labels, teacher)
     if hasattr(answers, "numpy"):  # a tensor
         answers = answers.numpy()
     if isinstance(answers, str | bytes | Mapping) or not hasattr(answers, "__len__"):
@@ -63,14 +66,15 @@ def probabilities_of(
                 )
             rows[number] = of_names(names, find, len(labels))
             continue
-        if isinstance(answer, Mapping):
-            rows[number] = _of_mapping(answer, labels, teacher)
-        elif np.shape(answer) == (len(labels),):
-            rows[number] = answer
-        else:
-            raise TypeError(f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}.")
+        location = f"{teacher}, answer {number}, counted from 0"
+        try:
+            rows[number] = _of_mapping(answer, labels, location) if isinstance(answer, Mapping) else _numbers(answer)
+        except TypeError:
+            raise TypeError(
+                f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}."
+            ) from None
         if np.isnan(rows[number]).any():
-            raise ValueError(f"{teacher}, answer {number}, counted from 0: the probabilities hold NaN.")
+            raise ValueError(f"{location}: the probabilities hold NaN.")
     return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format, is_several=is_several)
 
 
@@ -144,18 +148,46 @@ def label_finder(labels: Sequence[str]) -> Callable[[str], int | None]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in one case, without spaces and punctuation at its ends."""
+    """Return a text in one case, without spaces and punctuation at its ends. The sign of a number is none."""
     characters = text.casefold()
     is_word = [unicodedata.category(character)[0] in "LNS" for character in characters]
     if not any(is_word):
         return characters.strip()
-    return characters[is_word.index(True) : len(is_word) - is_word[::-1].index(True)]
+    start, end = is_word.index(True), len(is_word) - is_word[::-1].index(True)
+    is_signed = start > 0 and characters[start].isdecimal() and characters[start - 1] in "+-\N{MINUS SIGN}"
+    return characters[start - is_signed : end]
 
 
-def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], teacher: str) -> list[float]:
-    shares = {written.key(str(name)): float(share) for name, share in answer.items()}
+def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], location: str) -> list[float]:
+    shares = {written.key(str(name)): soft_labels.number(share, name, location) for name, share in answer.items()}
     keys = {written.key(label) for label in labels}
     for name in answer:
         if written.key(str(name)) not in keys:
-            raise soft_labels.unknown_label(str(name), labels, teacher)
+            raise soft_labels.unknown_label(str(name), labels, location)
     return [shares.get(written.key(label), 0.0) for label in labels]
+
+
+def _numbers(answer: object) -> np.ndarray:
+    """Return probabilities as numbers, or raise ``TypeError``."""
+    import numpy as np
+
+    try:
+        return np.asarray(answer, np.float64)
+    except ValueError:
+        raise TypeError from None
+
+
+def _of_frame(answers: Any, labels: Sequence[str], teacher: str) -> np.ndarray:
+    """Return the probabilities in a table, whose columns are labels, or as many as labels and without names."""
+    frame = check_frame(teacher, answers)
+    places = {written.key(str(column)): place for place, column in enumerate(frame.columns)}
+    if list(frame.columns) == list(range(len(labels))):
+        order = list(range(len(labels)))
+    else:
+        for column in frame.columns:
+            if written.key(str(column)) not in {written.key(label) for label in labels}:
+                raise soft_labels.unknown_label(str(column), labels, teacher)
+        if lacking := [label for label in labels if written.key(label) not in places]:
+            raise ValueError(f"{teacher} returned a table without a column for {', '.join(lacking)}.")
+        order = [places[written.key(label)] for label in labels]
+    return frame.iloc[:, order].to_numpy(dtype=object)

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,14 +120,10 @@ class Labelling:
         return rows.astype(np.float32)
 
     def _open(self, overwrite: bool) -> None:
-        digest = hashlib.sha256()
-        for text in self._texts:
-            key = text if isinstance(text, str) else json.dumps(text)
-            digest.update(key.encode("utf-8", "surrogatepass") + b"\0")
         settings = {
             "teacher": self._teacher.identity,
             "labels": list(self._teacher.labels),
-            "texts": digest.hexdigest(),
+            "texts": digest(self._texts),
             "batch_size": self._batch_size,
             **({"labels_per_text": "several"} if self._teacher.is_several else {}),
         }
@@ -143,3 +139,12 @@ class Labelling:
             )
         (self.folder / _ANSWERS).unlink(missing_ok=True)
         files.write_json(path, settings)
+
+
+def digest(texts: Iterable[Any]) -> str:
+    """Return the sha256 of texts, strings or lists of words, in their order."""
+    sha256 = hashlib.sha256()
+    for text in texts:
+        key = text if isinstance(text, str) else json.dumps(text)
+        sha256.update(key.encode("utf-8", "surrogatepass") + b"\0")
+    return sha256.hexdigest()

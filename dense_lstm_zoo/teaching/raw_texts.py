@@ -109,7 +109,7 @@ def _of_file(
 ) -> Iterator[tuple[str, Label | None]]:
     form = input_format(path, records.FORMATS, "--input-format", otherwise="text")
     records.check_options(form, text_column or columns.column, encoding, delimiter)
-    options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
+    options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter, is_strict=True)
     with pipes.stream(path) as stream:
         source = records.read_records(stream, str(path), options)
         for record in source.records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,9 @@ from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import read_object
 from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.teaching.labelling import digest
 from dense_lstm_zoo.teaching.raw_texts import read_texts
 from dense_lstm_zoo.teaching.teach import teach
 from dense_lstm_zoo.training.protocol import run_protocol
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 ROUNDS, MODELS, THRESHOLD = 3, 3, 0.9
 _DEV_FRACTION = 0.1
+_SOURCE = "texts.json"  # says in the folder which texts its rounds label
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,8 @@ def self_train(
     of a text if they are of each label, that it has it or that it does not. It ends when a round does not gain on dev.
 
     ``run_dir`` holds ``round0``, ``round1`` and so on, each with the runs of ``run_protocol``, and the soft labels of
-    each round. A repeated call keeps what is finished and resumes what was interrupted.
+    each round. A repeated call keeps what is finished and resumes what was interrupted; one with other texts is
+    refused.
 
     Args:
         name: A registered model.
@@ -104,13 +109,15 @@ def self_train(
     """
     from dense_lstm_zoo.corpora.loader import as_corpus, load_corpus
 
-    checks.integer("seed", seed, minimum=0)
+    checks.seed(seed, models)
     task = check_request(name, rounds, models, threshold, augment)
     folder, texts = files.resolved(run_dir), read_texts(texts).texts
     corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
+    source = {"texts": digest(texts), "augment": augment}
+    _check_source(folder, source)
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):
         run = run_protocol(
@@ -134,6 +141,7 @@ def self_train(
             break
         output = folder / f"round{number + 1}.jsonl"
         if not output.is_file():
+            _write_source(folder, source)
             teach(own, texts, output=output, dataset=corpus, augment=augment, seed=seed, progress=progress)
         current = _with_sure_texts(corpus, load_corpus(output, task.name, **kind), threshold)
         if current is None:
@@ -163,6 +171,27 @@ def check_request(
     if not task.labels_texts:
         raise ValueError(f"self_train needs a model that gives each text a label; {name} is for {task.name}.")
     return task
+
+
+def _check_source(folder: Path, source: dict[str, Any]) -> None:
+    """Raise ``ValueError`` if the folder's rounds have labelled other texts."""
+    path = folder / _SOURCE
+    if not path.is_file():
+        return
+    before = read_object(path, advice=f"Delete {folder} to start over.")
+    if before.get("texts") != source["texts"]:
+        raise ValueError(f"{folder} has labelled other texts; take another run_dir (--run-dir), or delete it.")
+    if before.get("augment") != source["augment"]:
+        raise ValueError(
+            f"{folder} has labelled texts with augment={before.get('augment')}; received augment={source['augment']}. "
+            "Take another run_dir (--run-dir), or delete it."
+        )
+
+
+def _write_source(folder: Path, source: dict[str, Any]) -> None:
+    if not (folder / _SOURCE).is_file():
+        with files.new_file(folder / _SOURCE, "w") as file:
+            json.dump(source, file, indent=2)
 
 
 def _with_sure_texts(corpus: Any, soft: Any, threshold: float) -> Any:

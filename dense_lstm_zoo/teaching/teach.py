@@ -141,7 +141,7 @@ def teach(
         ``zoo.teach("dc_bilstm_sst2", "raw.txt", output="soft.parquet", dataset="sst2", augment=5)``
     """
     checks.integer("augment", augment, minimum=0)
-    checks.integer("seed", seed, minimum=0)
+    checks.seed(seed)
     if batch_size is not None:
         checks.integer("batch_size", batch_size)
     target = check_output(output, overwrite)

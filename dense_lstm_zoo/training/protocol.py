@@ -162,7 +162,7 @@ def run_protocol(
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)
-    seed, training = checks.integer("seed", seed, minimum=0), checks.plain(training)
+    seed, training = checks.seed(seed, seeds), checks.plain(training)
     run_dir = files.resolved(run_dir)
     if (run_dir / "manifest.json").exists():
         raise FileExistsError(f"{run_dir} is a bundle; choose another folder for several runs.")

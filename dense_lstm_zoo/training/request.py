@@ -154,7 +154,7 @@ def _check(
     for name in registry.FROM_DATA:
         if name in arguments:
             raise ValueError(f"{name} is derived from the data; train() does not accept it.")
-    seed = checks.integer("seed", seed, minimum=0)
+    seed = checks.seed(seed)
     run_folder.tidy(files.resolved(run_dir))
     target = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:

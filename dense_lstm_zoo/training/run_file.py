@@ -128,8 +128,9 @@ def read_settings(path: str | Path) -> dict[str, Any]:
             raise ValueError(f"{path}: {title} must be a section, [{title}]; it is {section!r:.80}.")
         _check_names(path, title, section, accepted, sections)
         values |= {name: None if value == NULL else value for name, value in section.items()}
-    for name in ("recipe", "run_dir", *(name for name in DATA if name not in _NOT_TEXT)):
-        if name in values:
+    texts = [name for name, option in tasks.every_option().items() if option.kind is str]
+    for name in ("recipe", "run_dir", *texts, *(name for name in DATA if name not in _NOT_TEXT)):
+        if values.get(name) is not None:
             _text(path, name, values[name])
     return values
 
