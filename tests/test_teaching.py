@@ -103,6 +103,14 @@ def test_files_of_other_models_are_teachers(lines, options, expected, tmp_path):
     assert result.left_out == ({"without an answer": 1} if "z" in expected else {})
 
 
+def test_the_first_answer_to_a_text_counts_and_others_are_said(tmp_path, capsys):
+    (tmp_path / "answers.csv").write_text("text,label\nx,bad\ny,good\nx,good\n")
+    quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv")
+    assert "answers.csv: rows that repeat a text: 1. The first answer to it counts." in capsys.readouterr().err
+    corpus = zoo.load_corpus(tmp_path / "soft.csv")
+    assert [corpus.label_names[label] for label in corpus.train.labels] == ["bad", "good"]
+
+
 def test_a_file_answers_only_the_texts_that_it_holds(tmp_path):
     rows = [{"text": "x", "answer": "Sentiment: good"}, {"text": "z", "answer": "bad"}, {"text": "y", "answer": None}]
     (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

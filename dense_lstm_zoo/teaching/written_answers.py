@@ -12,6 +12,7 @@ from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import records, soft_labels
 from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, kind_of, names_of
 from dense_lstm_zoo.data.soft_labels import SoftRows
+from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.teaching.answers import checked_rows, label_finder, of_names, one_hot
 
@@ -94,11 +95,12 @@ def read_answers(
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
     columns = LabelColumns.of_options(label_column, label_separator, None, default=None)
     soft, texts, answers, places = SoftRows(), list[str](), list[tuple[Label, float]](), list[str]()
-    keys: set[str] = set()
+    keys, repeats = set[str](), 0
     with pipes.stream(path) as stream:
         for record in records.read_records(stream, str(path), options).records:
             text = str(record.text).strip()
             if not text or text in keys:
+                repeats += bool(text)
                 continue
             keys.add(text)
             row = dict(zip(record.names, record.cells, strict=True))
@@ -109,6 +111,8 @@ def read_answers(
             places.append(record.location)
     if not texts:
         raise ValueError(f"{path} holds no answers.")
+    if repeats:
+        say(f"{path}: rows that repeat a text: {repeats:,}. The first answer to it counts.")
     own_labels = [label for label, _ in answers]
     check_one_kind(own_labels, str(path), lambda label: places[own_labels.index(label)])
     kind = kind_of(own_labels, columns)
