@@ -297,6 +297,8 @@ zoo.teach(slow, texts, output=sys.argv[2], labels=["a", "b"], batch_size=3)
             "answer 0, counted from 0: the probability of 'bad' must be a number; found None",
         ),
         (lambda texts: [["bad", 0.5]] * len(texts), {"labels": LABELS}, TypeError, "answer 0, counted from 0, is"),
+        (lambda texts: [0.5] * len(texts), {"labels": LABELS}, TypeError, "answer 0, counted from 0, is 0.5"),
+        (lambda texts: [[0.5]] * len(texts), {"labels": LABELS}, TypeError, r"answer 0, counted from 0, is \[0.5\]"),
         (lambda texts: [[[0.1], 0.5]] * len(texts), {"labels": LABELS}, TypeError, "answer 0, counted from 0, is"),
         (by_length, {"labels": LABELS, "seed": 2**32}, ValueError, "seed must be an integer from 0 to 4,294,967,295;"),
         (lambda texts: texts[:-1], {"labels": LABELS}, ValueError, "4 answers to 5 texts"),

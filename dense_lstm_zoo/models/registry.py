@@ -182,8 +182,10 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
 def _check_policy(dtype: Any) -> None:
     import keras
 
+    if dtype is None:
+        return
     try:
-        keras.dtype_policies.get(dtype or "float32")
+        keras.dtype_policies.get(dtype)
     except (TypeError, ValueError):
         raise checks.unknown_name("dtype policy:", dtype, _POLICIES) from None
 

@@ -67,12 +67,12 @@ def probabilities_of(
             rows[number] = of_names(names, find, len(labels))
             continue
         location = f"{teacher}, answer {number}, counted from 0"
-        try:
-            rows[number] = _of_mapping(answer, labels, location) if isinstance(answer, Mapping) else _numbers(answer)
-        except TypeError:
-            raise TypeError(
-                f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}."
-            ) from None
+        if isinstance(answer, Mapping):
+            rows[number] = _of_mapping(answer, labels, location)
+        elif (shares := _numbers(answer)).shape == (len(labels),):
+            rows[number] = shares
+        else:
+            raise TypeError(f"{teacher} must return {_FORMS}; answer {number}, counted from 0, is {answer!r:.80}.")
         if np.isnan(rows[number]).any():
             raise ValueError(f"{location}: the probabilities hold NaN.")
     return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format, is_several=is_several)
@@ -167,14 +167,14 @@ def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], location: str)
     return [shares.get(written.key(label), 0.0) for label in labels]
 
 
-def _numbers(answer: object) -> np.ndarray:
-    """Return probabilities as numbers, or raise ``TypeError``."""
+def _numbers(answer: Any) -> np.ndarray:
+    """Return an answer as numbers, or an empty array if it holds anything else."""
     import numpy as np
 
     try:
         return np.asarray(answer, np.float64)
-    except ValueError:
-        raise TypeError from None
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _of_frame(answers: Any, labels: Sequence[str], teacher: str) -> np.ndarray:
