@@ -258,9 +258,13 @@ def test_a_winner_of_which_a_run_is_missing_is_trained_to_its_end(start, tmp_pat
     assert start.calls == [("0001", False), ("0001", True)]
 
 
-def test_a_space_that_the_tuner_refuses_claims_no_folder(start, tmp_path):
-    with pytest.raises(ValueError, match="Seed must be between"):
-        sweep(tmp_path / "sweep", tuner="bayesian", seed=5_000_000_000, space={"units": [4, 6]})
+def test_a_space_that_the_tuner_refuses_claims_no_folder(start, tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise ValueError("no such space")
+
+    monkeypatch.setattr("keras_tuner.oracles.BayesianOptimizationOracle.__init__", refuse)
+    with pytest.raises(ValueError, match="no such space"):
+        sweep(tmp_path / "sweep", tuner="bayesian", space={"units": [4, 6]})
     assert not (tmp_path / "sweep").exists()
 
 

@@ -108,7 +108,7 @@ def test_every_command_that_results_name_still_asks_for_their_row():
     assert tables_seen == {
         *("ding2018_table3", "ding2018_table4", "ding2018_table5", "classification", "classification_fixed", "tagging"),
         *("dynamic_interaction", "language_model", "pretraining", "recipe_search"),
-        *("review_models", "tagging_units", "word_vectors"),
+        *("review_models", "tagging_depth", "tagging_units", "word_vectors"),
     }
 
 

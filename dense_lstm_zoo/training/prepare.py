@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -83,8 +84,8 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         settings = registry.resolve(name, arguments, request.recipe, complete=False)
         if settings.get("trainable_embeddings") is False:
             warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
-    if arguments and request.options.init_from is None:
-        registry.check_arguments(name, arguments, request.recipe)  # now, not after the data and the vectors are read
+    if arguments and request.options.init_from is None and _reads_files(request, dataset):
+        registry.check_arguments(name, arguments, request.recipe)  # now, and not after the files are read
     corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     request = request.for_corpus(corpus)
@@ -162,6 +163,11 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         train_hashes=hashes,
         cautions=cautions,
     )
+
+
+def _reads_files(request: Request, dataset: AnyDataset) -> bool:
+    """Return whether a run reads its texts or its word vectors from files, which may take long."""
+    return isinstance(dataset, str | os.PathLike) or getattr(request.options, "vectors", None) is not None
 
 
 def _lacks_bfloat16() -> bool:
