@@ -91,12 +91,13 @@ def fill(page: str) -> str:
     Raises:
         ValueError: A comment names no row, or several where one is meant.
     """
-    return _MARKED.sub(_filled, page)
+    return _MARKED.sub(lambda match: f"{_figure_of(match)}<!-- {match[2]} -->", page)
 
 
-def _filled(match: re.Match[str]) -> str:
+def _figure_of(match: re.Match[str]) -> str:
+    """Return the figure before a comment, made anew from its row."""
     try:
-        return f"{_rounded(match[2], match[1])}<!-- {match[2]} -->"
+        return _rounded(match[2], match[1])
     except ValueError as error:
         raise ValueError(f"{match[0]}: {error}") from None
 
@@ -110,9 +111,9 @@ def problems(page: str) -> Iterator[str]:
     """
     for match in _MARKED.finditer(page):
         try:
-            filled = _rounded(match[2], match[1])
+            filled = _figure_of(match)
         except ValueError as error:
-            yield f"{match[0]}: {error}"
+            yield str(error)
             continue
         if filled != match[1]:
             yield f"the page says {match[1]}, and {match[2]} is {filled}: make tables"

@@ -42,11 +42,11 @@ def seed(value: object, runs: int = 1) -> int:
         Traceback (most recent call last):
         ValueError: seed must be an integer from 0 to 4,294,967,295; received 4294967296.
     """
-    largest = _LARGEST_SEED + 1 - runs
-    if integer("seed", value, minimum=0) > largest:
+    number, largest = integer("seed", value, minimum=0), _LARGEST_SEED + 1 - runs
+    if number > largest:
         of_all = f" for {runs} runs" if runs > 1 else ""
         raise ValueError(f"seed must be an integer from 0 to {largest:,}{of_all}; received {value!r}.")
-    return integer("seed", value, minimum=0)
+    return number
 
 
 def plain(value: Any) -> Any:

@@ -170,8 +170,9 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
         return
     is_told = False
     for number, line in enumerate(itertools.chain([first] if first else [], lines), start=1):
+        own = codec if number == 1 else codec.removesuffix("-sig")
         try:
-            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"))
+            yield line.decode(own)
         except UnicodeDecodeError as error:
             complaint = (
                 f"{name}, line {number} is not {codec.removesuffix('-sig')}: byte {error.object[error.start]:#04x} "
@@ -182,7 +183,7 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
             if not is_told:
                 say(f"{complaint} What cannot be read becomes U+FFFD; --encoding names another encoding.")
                 is_told = True
-            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
+            yield line.decode(own, errors)
 
 
 class _Rejoined(io.RawIOBase):

@@ -32,7 +32,6 @@ _NOT_ENCODER = (*_WORDS, *context.LAYERS, "standardization", "softmax", "logits"
 # Of a model that is built to check its arguments, before the data says what the sizes are.
 SIZES = {"vocab_size": 1000, "num_classes": 2, "num_tags": 2, "num_chars": 100}
 _POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64")
-_buildable: set[str] = set()  # models with their arguments, which have been checked
 _entries: dict[str, ModelEntry] = {}
 
 
@@ -207,10 +206,7 @@ def check_arguments(name: str, arguments: Mapping[str, Any], recipe: str | None 
         Traceback (most recent call last):
         ValueError: Unknown value of kernel: 'fast'. Accepted: auto, compiled, cudnn, native, portable.
     """
-    model = f"{name}, {recipe}, {sorted(arguments.items())!r}"
-    if model not in _buildable:  # for the runs of a protocol, and those that are resumed
-        build(name, recipe=recipe, **{**arguments, **sizes(name)})
-        _buildable.add(model)
+    build(name, recipe=recipe, **{**arguments, **sizes(name)})
 
 
 def sizes(name: str) -> dict[str, int]:

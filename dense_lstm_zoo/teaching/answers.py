@@ -160,11 +160,16 @@ def _plain(text: str) -> str:
 
 def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], location: str) -> list[float]:
     shares = {written.key(str(name)): soft_labels.number(share, name, location) for name, share in answer.items()}
+    _check_labels(answer, labels, location)
+    return [shares.get(written.key(label), 0.0) for label in labels]
+
+
+def _check_labels(names: Iterable[object], labels: Sequence[str], location: str) -> None:
+    """Raise ``ValueError`` for a name that is no label."""
     keys = {written.key(label) for label in labels}
-    for name in answer:
+    for name in names:
         if written.key(str(name)) not in keys:
             raise soft_labels.unknown_label(str(name), labels, location)
-    return [shares.get(written.key(label), 0.0) for label in labels]
 
 
 def _numbers(answer: Any) -> np.ndarray:
@@ -180,14 +185,10 @@ def _numbers(answer: Any) -> np.ndarray:
 def _of_frame(answers: Any, labels: Sequence[str], teacher: str) -> np.ndarray:
     """Return the probabilities in a table, whose columns are labels, or as many as labels and without names."""
     frame = check_frame(teacher, answers)
-    places = {written.key(str(column)): place for place, column in enumerate(frame.columns)}
-    if list(frame.columns) == list(range(len(labels))):
-        order = list(range(len(labels)))
-    else:
-        for column in frame.columns:
-            if written.key(str(column)) not in {written.key(label) for label in labels}:
-                raise soft_labels.unknown_label(str(column), labels, teacher)
-        if lacking := [label for label in labels if written.key(label) not in places]:
+    if list(frame.columns) != list(range(len(labels))):
+        _check_labels(frame.columns, labels, teacher)
+        columns = {written.key(str(column)): column for column in frame.columns}
+        if lacking := [label for label in labels if written.key(label) not in columns]:
             raise ValueError(f"{teacher} returned a table without a column for {', '.join(lacking)}.")
-        order = [places[written.key(label)] for label in labels]
-    return frame.iloc[:, order].to_numpy(dtype=object)
+        frame = frame[[columns[written.key(label)] for label in labels]]
+    return frame.to_numpy(dtype=object)
