@@ -2,10 +2,11 @@
 
 It needs PyTorch and transformers, in the environment of the peers of ``benchmarks/frontier``, and the folder of an
 encoder, such as all-mpnet-base-v2. The encoder is trained on the training texts alone, with a linear layer over the
-mean of its states (batch 32, learning rate 3e-5 with a warm-up, two epochs). ``scores.json`` in the output folder has
-its accuracy on dev and test. Its probabilities are in ``train.parquet`` for the training texts, in ``copies_N.parquet``
-for these and changed copies of them, in ``phrases.parquet`` for the phrases of a treebank's training sentences, and in
-``raw.parquet`` for sentences of IMDB's unlabelled reviews.
+mean of its states (batch 32, learning rate 3e-5 with a warm-up, two epochs). In the output folder, ``scores.json``
+has its accuracy on dev and test, and ``model`` is what ``benchmarks.frontier`` serves. Its probabilities are in
+``train.parquet`` for the training texts, in ``copies_N.parquet`` for these and changed copies of them, in
+``phrases.parquet`` for the phrases of a treebank's training sentences, and in ``raw.parquet`` for sentences of IMDB's
+unlabelled reviews.
 Weights are saved after each epoch, answers after each batch: after a kill, the same command goes on. From the
 repository's root:
 
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer
 
 import dense_lstm_zoo as zoo
@@ -31,6 +33,7 @@ from dense_lstm_zoo import checks
 
 _BATCH, _RATE, _WARM_UP = 32, 3e-5, 0.1
 _PIECES = 128  # word pieces of a text, at most
+_LOGITS = "logits.safetensors"
 
 
 class Teacher(torch.nn.Module):
@@ -50,6 +53,20 @@ class Teacher(torch.nn.Module):
             states = self.encoder(**inputs).last_hidden_state.float()
         mask = inputs["attention_mask"][..., None]
         return self.logits((states * mask).sum(1) / mask.sum(1))
+
+    def save(self, folder: Path) -> None:
+        """Write the weights and the tokenizer, and nothing of the optimiser."""
+        self.encoder.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        save_file(self.logits.state_dict(), folder / _LOGITS)
+
+    @classmethod
+    def load(cls, folder: Path, bfloat16: bool) -> Teacher:
+        """Read what ``save`` wrote."""
+        weights = load_file(folder / _LOGITS)
+        teacher = cls(folder, len(weights["bias"]), bfloat16)
+        teacher.logits.load_state_dict(weights)
+        return teacher
 
     def probabilities(self, texts: list[str]) -> np.ndarray:
         """Return probabilities (texts, labels). Texts of one length are read together."""
@@ -137,8 +154,10 @@ def main(argv: list[str] | None = None) -> None:
     sources = teacher_answers.sources(corpus, options.dataset, **labelled)
     about = {"dataset": options.dataset, "fold": options.fold, "encoder": options.encoder.name}
     about |= {"epochs": options.epochs, "seed": options.seed, **scores, "labelled": labelled, "sources": list(sources)}
+    about |= {"label_names": list(corpus.label_names)}
     about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
     (options.output / "scores.json").write_text(json.dumps(about | {"torch": torch.__version__}, indent=2))
+    teacher.save(options.output / "model")
 
     def answers(texts: list[str]) -> np.ndarray:
         return teacher.probabilities(texts)

@@ -1,6 +1,7 @@
 """The frontier: peers that are trained, saved and served in processes of their own, beside our presets."""
 
 import itertools
+import json
 import re
 import sys
 
@@ -63,6 +64,34 @@ def test_a_wrong_request_fails_before_any_work(arguments, message, monkeypatch):
     monkeypatch.setattr(frontier, "run_peer", lambda *positional, **request: pytest.fail("work was done"))
     with pytest.raises(SystemExit, match=message):
         frontier.main(["--peers-python", sys.executable, "--datasets", "demo", *arguments])
+
+
+def teacher_folder(path):
+    about = {"dataset": "trec", "encoder": "E", "epochs": 3, "dev_accuracy": 0.9541, "test_accuracy": 0.958}
+    (path / "model").mkdir(parents=True)
+    (path / "model" / "weights").write_bytes(bytes(2**21))
+    (path / "state.pt").write_bytes(bytes(2**23))  # of the training, and not served
+    (path / "scores.json").write_text(json.dumps(about))
+    return path
+
+
+def test_a_teacher_has_the_scores_of_its_folder_and_the_size_of_what_is_served(tmp_path, monkeypatch):
+    requests = []
+    monkeypatch.setattr(frontier, "run_peer", lambda *words, **rest: requests.append((words, rest)) or {"p50_ms_1": 7})
+    folder = teacher_folder(tmp_path / "teacher")
+    row = frontier.teacher_row(folder, "python", {"test": (["why ?"], ["DESC"])}, repeats=3)
+    assert requests == [
+        (("serve", "fine-tuned transformer", "python"), {"folder": str(folder), "texts": ["why ?"], "repeats": 3})
+    ]
+    assert (row["model"], row["kind"], row["dev_accuracy"], row["test_accuracy"]) == ("E, fine-tuned", "", 95.41, 95.8)
+    assert (row["disk_mb"], row["p50_ms_1"]) == (2.0, 7)
+
+
+def test_a_teacher_of_another_corpus_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(frontier, "run_peer", lambda *positional, **request: pytest.fail("work was done"))
+    arguments = ["--datasets", "demo", "--teachers", str(teacher_folder(tmp_path / "teacher"))]
+    with pytest.raises(SystemExit, match=r"teacher is a teacher of trec, which is not"):
+        frontier.main(["--peers-python", sys.executable, *arguments])
 
 
 def test_parts_are_lists_of_texts_or_tokens_with_names_of_labels_or_tags():

@@ -2,11 +2,12 @@
 
 Peers run in an environment of their own, which benchmarks/frontier/requirements.txt describes. A peer is trained on the
 training texts, what it leaves open is chosen on dev, and it is scored once on test. Then it is loaded in a fresh
-process, as our presets are (SavedModel and ONNX), and timed on the test texts. Rows go to results/frontier.csv, the
-picture to results/frontier.png. From the repository's root, with nothing else running:
+process, as our presets are (SavedModel and ONNX), and timed on the test texts. ``--teachers`` adds
+transformers that presets have learnt from. Rows go to results/frontier.csv, the picture to results/frontier.png. From
+the repository's root, with nothing else running:
 
     python3.11 -m venv peers && peers/bin/pip install -r benchmarks/frontier/requirements.txt
-    python -m benchmarks.frontier --peers-python peers/bin/python
+    python -m benchmarks.frontier --peers-python peers/bin/python --teachers runs/teachers/sst2_100000
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import dense_lstm_zoo as zoo
 from benchmarks import tables
 from benchmarks.frontier import data, figure
 from benchmarks.frontier.peer import accuracy
-from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS
+from benchmarks.frontier.peers import CLASSIFIERS, FINE_TUNED, PEERS, TAGGERS
+from benchmarks.frontier.teacher_peer import scores_of
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.measuring import folders
 from dense_lstm_zoo.measuring.process import Worker, WorkerError
@@ -57,6 +59,15 @@ def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats:
     scores = run_peer("train", peer, python, folder=str(folder), parts=parts)
     costs = run_peer("serve", peer, python, folder=str(folder), texts=parts["test"][0], repeats=repeats)
     return {"model": peer, "kind": "", **scores, **costs, "disk_mb": folders.size_mb(folder)}
+
+
+def teacher_row(folder: Path, python: str, parts: dict[str, Any], repeats: int) -> dict[str, Any]:
+    """Load a teacher of benchmarks.transformer_teacher in a fresh process, and return its row."""
+    about = scores_of(folder)
+    costs = run_peer("serve", FINE_TUNED, python, folder=str(folder), texts=parts["test"][0], repeats=repeats)
+    scores = {f"{part}_accuracy": round(100 * about[f"{part}_accuracy"], 2) for part in ("dev", "test")}
+    named = {"model": f"{about['encoder']}, fine-tuned", "kind": "", "settings": f"epochs={about['epochs']}"}
+    return {**named, **scores, **costs, "disk_mb": folders.size_mb(folder / "model"), "train_s": ""}
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:
@@ -103,6 +114,9 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--peers-python", required=True, help="the Python of the peers' environment")
     options.add_argument("--datasets", nargs="+", default=DATASETS, help=f"default: {' '.join(DATASETS)}")
     options.add_argument("--peers", nargs="*", default=[*PEERS], metavar="PEER", help="default: all; none: ours alone")
+    options.add_argument(
+        "--teachers", nargs="*", default=[], type=Path, metavar="FOLDER", help="of benchmarks.transformer_teacher"
+    )
     options.add_argument("--repeats", type=int, default=200, help="timed calls at each size (default: 200)")
     return options
 
@@ -114,15 +128,23 @@ def main(argv: Sequence[str] | None = None) -> None:
         peers = [checks.one_of("peer", peer, PEERS) for peer in options.peers]
         if peers and not Path(options.peers_python).is_file():
             raise FileNotFoundError(f"--peers-python: {options.peers_python} does not exist.")
+        teachers = {folder: scores_of(folder)["dataset"] for folder in options.teachers}
+        for folder, dataset in teachers.items():
+            if dataset not in options.datasets:
+                raise ValueError(f"{folder} is a teacher of {dataset}, which is not among --datasets.")
         corpora = {name: data.parts_of(name) for name in options.datasets}
         shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": options.repeats}
         shared["command"] = f"{COMMAND} --datasets {' '.join(options.datasets)}"
+        if options.teachers:
+            shared["command"] += f" --teachers {' '.join(folder.name for folder in options.teachers)}"
         for dataset, parts in corpora.items():
             fitting = TAGGERS if data.task_of(dataset) == "tagging" else CLASSIFIERS
             with tempfile.TemporaryDirectory() as work:
                 for number, peer in enumerate(name for name in fitting if name in peers):
                     row = peer_row(peer, options.peers_python, parts, Path(work) / str(number), options.repeats)
                     _add(dataset, {**row, **shared})
+                for folder in [folder for folder, name in teachers.items() if name == dataset]:
+                    _add(dataset, {**teacher_row(folder, options.peers_python, parts, options.repeats), **shared})
                 for preset in presets_of(dataset):
                     for row in our_rows(preset, parts, Path(work) / preset, options.repeats):
                         _add(dataset, {**row, **shared})

@@ -11,6 +11,7 @@ from benchmarks.frontier.fasttext_peer import FastText
 from benchmarks.frontier.linear_peers import NbSvm, TfIdf
 from benchmarks.frontier.peer import Peer
 from benchmarks.frontier.spacy_peers import Spacy, SpacyTagger
+from benchmarks.frontier.teacher_peer import FineTuned
 
 CLASSIFIERS: dict[str, type[Peer]] = {
     "tf-idf + logistic regression": TfIdf,
@@ -22,3 +23,5 @@ CLASSIFIERS: dict[str, type[Peer]] = {
 }
 TAGGERS: dict[str, type[Peer]] = {"spaCy tagger": SpacyTagger}
 PEERS = CLASSIFIERS | TAGGERS
+FINE_TUNED = "fine-tuned transformer"  # trained before, by benchmarks.transformer_teacher
+SERVED = PEERS | {FINE_TUNED: FineTuned}
