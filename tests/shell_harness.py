@@ -48,8 +48,7 @@ SHORTER = {
 
 # Runs and exports that a page speaks of without making them, each with the command before it.
 BEFORE = {
-    "exports/mine-onnx": "export runs/mine exports/mine-onnx --format onnx",
-    "exports/reviews": "export runs/reviews exports/reviews --format onnx",
+    "exports/reviews-onnx": "export runs/reviews exports/reviews-onnx --format onnx",
     "exports/trec-onnx": "export runs/trec exports/trec-onnx --format onnx",
     "exports/trec/1": "export runs/trec exports/trec/1",
     "runs/a": "train bilstm --train-file texts.csv",
@@ -63,7 +62,7 @@ BEFORE = {
     "runs/forward": "train dense_lstm_lm --dataset demo --recipe reviews_lm",
     "runs/lstm_folds": "train lstm --train-file texts.csv --folds 2",
     "runs/meals": "train bilstm --train-file meals.jsonl",
-    "runs/mine": "train bilstm --train-file texts.csv",
+    "runs/large": "train bilstm --train-file texts.csv",
     "runs/places": "train bilstm_tagger --train-file spans.conll --crf true",
     "runs/reviews": "train bilstm --train-file reviews.csv --text-column review --label-column stars",
     "runs/sst2": "train bilstm --dataset sst2",

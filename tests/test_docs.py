@@ -44,7 +44,8 @@ def shortened(corpus):
 def workplace(run, tmp_path, monkeypatch):
     """A folder with the files and the bundle that the pages read. Everything that they write lands there."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(run[1], tmp_path / "runs" / "mine")
+    for name in ("reviews", "demo"):
+        shutil.copytree(run[1], tmp_path / "runs" / name)
     reviews, tagged = zoo.load_corpus("demo").train, zoo.load_corpus("demo", task="tagging").train
     lines = [f"{stars + 1},{json.dumps(text)}\n" for text, stars in zip(reviews.texts, reviews.labels, strict=True)]
     (tmp_path / "reviews.csv").write_text("stars,review\n" + "".join(lines[:300]), encoding="utf-8")
@@ -90,8 +91,16 @@ def page(path):
     return pytest.param(path, marks=[pytest.mark.slow] if trains else [], id=pages.name(path))
 
 
+def remove_what_it_trains(path, workplace):
+    """Remove the runs that a page trains itself."""
+    code = "\n".join(block.text for block in pages.blocks(path, "python") if block.mark != "not run")
+    for name in re.findall(r'\btrain\([^)]*"runs/(reviews|demo)"', code):
+        shutil.rmtree(workplace / "runs" / name)
+
+
 @pytest.mark.parametrize("path", [page(path) for path in WITH_PYTHON])
 def test_the_code_of_a_page_runs(path, workplace, quick, monkeypatch):
+    remove_what_it_trains(path, workplace)
     namespace = {}
     for block in pages.blocks(path, "python"):
         # Empty lines before it, so that a traceback has the page's own line numbers.
@@ -107,6 +116,7 @@ def test_the_code_of_a_page_runs(path, workplace, quick, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_PYTHON, ids=pages.name)
 def test_the_code_of_a_page_runs_as_it_stands_in_a_fresh_process(path, workplace):
+    remove_what_it_trains(path, workplace)
     code = "\n".join(block.text for block in pages.blocks(path, "python") if block.mark not in ("not run", "presets"))
     run = subprocess.run([sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
