@@ -52,7 +52,7 @@ def classification_fixed() -> str:
         theirs = plain.get((row.dataset, row.protocol))
         return "" if theirs is None or row.model == "bilstm" else compared(row.accuracies, theirs, row.protocol)
 
-    columns = ("corpus", "model", "settings", "vectors", "encoder parameters", "test accuracy", "beside bilstm", "dev")
+    columns = ("corpus", "model", "settings", "vectors", "encoder parameters", "test accuracy", "minus bilstm", "dev")
     return rows_table(
         rows,
         ["dataset"],
@@ -77,11 +77,11 @@ def dynamic_interaction() -> str:
             return ""
         return compared(accuracies[*run, pooling], accuracies[*run, other], row.protocol)
 
-    columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
+    columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "minus mean")
     return rows_table(
         rows,
         ["dataset", "encoder", "pooling"],
-        (*columns, "beside constant", "best epoch"),
+        (*columns, "minus constant", "best epoch"),
         lambda row: (
             *(row.dataset, row.encoder, name_cell(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
             *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),

@@ -40,6 +40,7 @@ PAGES = [
         for name in ("batch", "choose", "language_models", "papers", "pretraining", "runtime", "your_data")
     ),
     "results/README.md",
+    "results/SPEED.md",
 ]
 COLUMNS = {
     "test": ("accuracy_mean", "score_mean", "test_accuracy", "test_perplexity_mean"),

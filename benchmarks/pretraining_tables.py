@@ -20,7 +20,7 @@ def transfer(name: str = "transfer") -> str:
     return rows_table(
         rows,
         ["dataset"],
-        ("corpus", "training texts", "start", "settings", "test accuracy", "beside from scratch", "dev", "best epoch"),
+        ("corpus", "training texts", "start", "settings", "test accuracy", "minus scratch", "dev", "best epoch"),
         lambda row: (
             *(row.dataset, f"{int(row.train_texts):,}", row.start, escape(row.settings, cell=True)),
             *(with_spread(row.accuracy_mean, row.accuracy_std), beside(row), row.dev_accuracy_mean, row.best_epochs),
@@ -52,7 +52,7 @@ def pretraining() -> str:
         theirs = scratch.get((row.dataset, row.protocol, model))
         return "" if row.start == "scratch" or theirs is None else compared(row.accuracies, theirs, row.protocol)
 
-    columns = ("corpus", "start", "model", "recipe", "test accuracy", "beside from scratch", "dev", "protocol")
+    columns = ("corpus", "start", "model", "recipe", "test accuracy", "minus scratch", "dev", "protocol")
     return rows_table(
         rows,
         ["dataset"],

@@ -1,4 +1,4 @@
-"""The tables and figures of results/README.md and other pages, made from results/*.csv.
+"""The tables and figures of results/README.md, results/SPEED.md and other pages, made from results/*.csv.
 
 ``python -m benchmarks.tables`` fills them in, and ``--check`` only compares them with their rows. A table stands
 between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure in front of a comment (``benchmarks/figures.py``).
@@ -83,7 +83,7 @@ def tagging() -> str:
     return rows_table(
         rows,
         ["dataset", "model", "recipe"],
-        (*columns, "best epoch", "beside no skips", "beside one layer"),
+        (*columns, "best epoch", "minus no skips", "minus one layer"),
         lambda row: (
             *(row.dataset, code(row.model), f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
             *(with_spread(row.accuracy_mean, row.accuracy_std), with_spread(row.f1_mean, row.f1_std)),
@@ -123,7 +123,7 @@ def rounded_vectors() -> str:
 
 def onnx_export() -> str:
     """Return the table of bundles, SavedModels and ONNX exports: accuracy, time, memory, disk."""
-    columns = ("model", "served as", "weights", "dev accuracy", "other answers", "largest difference")
+    columns = ("model", "served as", "weights", "dev accuracy", "answers that differ", "largest difference")
     return rows_table(
         read_rows(ROOT / "results" / "onnx_export.csv"),
         ["model"],
@@ -135,16 +135,21 @@ def onnx_export() -> str:
             *(f"{float(row.p50_ms_1):.2f} ({float(row.p99_ms_1):.2f})", f"{float(row.p50_ms_32):.1f}"),
             *(f"{float(row.texts_per_s):,.0f}", f"{float(row.peak_mb):,.0f}", f"{float(row.disk_mb):,.1f}"),
         ),
+        timed=True,
     )
 
 
 def export_weights() -> str:
     """Return the table of exports with weights in each precision, in turns."""
-    columns = ("model", "weights", "other answers", "largest difference", "disk, MB")
+    columns = ("model", "weights", "answers that differ", "largest difference", "disk, MB")
     return rows_table(
         read_rows(ROOT / "results" / "export_weights.csv"),
         ["model"],
-        (*columns, "1 text, CPU ms", "float32 / it", "200 texts, CPU ms", "float32 / it", "load"),
+        (
+            *columns,
+            *(f"{texts}, {what}" for texts in ("1 text", "200") for what in ("CPU ms", "speed-up")),
+            "load",
+        ),
         lambda row: (
             *(code(row.model), row.weights, f"{row.answers_that_differ} of {int(row.answers):,}"),
             *(row.largest_difference, f"{float(row.disk_mb):.1f}"),
@@ -152,6 +157,7 @@ def export_weights() -> str:
             *(f"{float(row.cpu_ms_200):.0f}", f"{row.ratio_200}x ({row.ratio_low_200}-{row.ratio_high_200})"),
             row.load_average,
         ),
+        timed=True,
     )
 
 
@@ -169,7 +175,7 @@ def paper_table(path: Path) -> str:
         return "" if ours == theirs else compared(ours, theirs, row.protocol)
 
     rows["beside_first"] = rows.apply(beside_first, axis=1)
-    columns = ("corpus", "row", "depth", "width", "vectors", "encoder weights", measure, "beside the first row", "dev")
+    columns = ("corpus", "row", "depth", "width", "vectors", "encoder weights", measure, "minus the first row", "dev")
     return rows_table(
         rows,
         ["dataset"],

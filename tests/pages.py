@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "results" / "README.md"]
+PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "results").glob("*.md"))]
 # Other files with links to pages: what goes with a distribution or a server, and the notebooks.
 OTHERS = [
     ROOT / "CHANGELOG.md",

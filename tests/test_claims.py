@@ -5,7 +5,7 @@ import math
 import pytest
 
 from benchmarks import claims, figures, paper_claims
-from benchmarks.claims import FAILS, HOLDS, OPEN, Claim
+from benchmarks.claims import CHANCE, FAILS, HOLDS, OPEN, REAL, Claim
 
 SST2 = "classification_fixed:sst2:{dc_bilstm - cnn_mc}:runs"
 PAPERS = [value for name, value in vars(paper_claims).items() if name[-4:].isdecimal()]
@@ -21,6 +21,10 @@ PAPERS = [value for name, value in vars(paper_claims).items() if name[-4:].isdec
         (-2.0, (-1.0, -1.9, -0.1), HOLDS),
         (-2.0, (0.5, -0.1, 1.1), FAILS),
         (2.0, (5.0, math.nan, math.nan), OPEN),
+        (None, (1.0, 0.1, 1.9), REAL),
+        (None, (-1.0, -1.9, -0.1), REAL),
+        (None, (0.5, -0.1, 1.1), CHANCE),
+        (None, (5.0, math.nan, math.nan), OPEN),
     ],
 )
 def test_a_verdict_follows_from_the_interval_and_the_papers_gain(gain, interval, verdict):
@@ -29,13 +33,13 @@ def test_a_verdict_follows_from_the_interval_and_the_papers_gain(gain, interval,
 
 def test_a_claim_shows_the_differences_of_its_rows_and_is_open_where_there_are_none():
     mean, low, high = figures.interval(SST2)
-    claim = Claim("x", {"SST-2": 1.6, "MR": 1.7}, {"SST-2": SST2}, decides="more seeds")
+    claim = Claim("x", {"SST-2": 1.6, "MR": 1.7, "CR": None}, {"SST-2": SST2}, decides="more seeds")
     text, gains, ours, verdict = (cell.replace("&nbsp;", " ") for cell in claim.cells())
     assert text == "x<br>To decide: more seeds"
-    assert gains == "SST-2 +1.6<br>MR +1.7"
-    assert ours == f"{mean:+.1f} ({low:+.1f} to {high:+.1f})<br>no row"
-    assert verdict == f"{HOLDS}<br>{OPEN}"
-    assert Claim("x", paper="-20 %").cells() == ("x", "-20 %", "no row", OPEN)
+    assert gains == "SST-2 +1.6<br>MR +1.7<br>CR -"
+    assert ours == f"{mean:+.1f} ({low:+.1f} to {high:+.1f})<br>not run<br>not run"
+    assert verdict == f"{HOLDS}<br>{OPEN}<br>{OPEN}"
+    assert Claim("x", paper="-20 %").cells() == ("x", "-20 %", "not run", OPEN)
 
 
 def test_figures_of_single_runs_are_filled_in():

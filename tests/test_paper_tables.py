@@ -240,7 +240,7 @@ def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
     table_rows = [{**row, "score_mean": 1.0, "score_std": 0.5, **own} for own in rows]
     tables.merge(tmp_path / "t.csv", table_rows, ["dataset", "recipe", "protocol"])
     lines = tables.paper_table(tmp_path / "t.csv").splitlines()
-    beside = lines[0].split(" | ").index("beside the first row")
+    beside = lines[0].split(" | ").index("minus the first row")
     cells = {tuple(line.split(" | ")[:2]): line.split(" | ")[beside] for line in lines[2:6]}
     assert cells["| trec", "`b` "] == "+1.00 (-1.48 to 3.48)"
     assert [cells[key] for key in cells if key != ("| trec", "`b` ")] == ["", "", ""]

@@ -58,6 +58,17 @@ def versions(rows: pd.DataFrame) -> str:
     )
 
 
+def machines(rows: pd.DataFrame) -> str:
+    """Return the machines that rows were timed on, and their versions, as Markdown.
+
+    Example:
+        >>> machines(pd.DataFrame({"processor": ["A", "B"], "cores": ["2", "4"], "versions": ["zoo=0.1.0"] * 2}))
+        'A, 2 cores; B, 4 cores. Versions: zoo=0.1.0.'
+    """
+    names = dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in rows.itertuples())
+    return f"{escape('; '.join(names))}. {versions(rows)}"
+
+
 def rounded(value: Any, to: str) -> Decimal:
     """Return a number to as many decimals as ``to`` has, as people round.
 

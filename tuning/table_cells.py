@@ -12,7 +12,7 @@ import pandas as pd
 from dense_lstm_zoo.comparing.differences import paired_t
 from dense_lstm_zoo.display import Markdown, code, escape, table
 from dense_lstm_zoo.search.published import of_phrases
-from tuning.result_files import folded, versions
+from tuning.result_files import folded, machines, versions
 
 
 def folds_of(protocol: str) -> int | None:
@@ -57,12 +57,25 @@ def compared(ours: str, theirs: str, protocol: str = "") -> str:
 
 
 def rows_table(
-    rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
+    rows: pd.DataFrame,
+    order: list[str],
+    columns: tuple[str, ...],
+    cells: Callable[[Any], tuple[str, ...]],
+    *,
+    timed: bool = False,
 ) -> str:
-    """Return rows as a table, and after it, folded, the commands that made them, and their versions."""
+    """Return rows as a table, and after it, folded, the commands that made them and their versions.
+
+    Args:
+        rows: Rows of a CSV file.
+        order: The columns that they are sorted by.
+        columns: The table's header.
+        cells: What makes a line of a row.
+        timed: Whether the rows are times, so that the machines are named too.
+    """
     lines = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([lines, "", folded(commands), "", versions(rows)])
+    return "\n".join([lines, "", folded(commands), "", machines(rows) if timed else versions(rows)])
 
 
 def name_cell(name: str, settings: str) -> Markdown:

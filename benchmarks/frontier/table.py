@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.frontier.figure import COSTS, front
-from dense_lstm_zoo.display import Markdown, code, escape, table
-from tuning.result_files import ROOT, folded, read_rows, versions
+from dense_lstm_zoo.display import Markdown, code, table
+from tuning.result_files import ROOT, folded, machines, read_rows
 
 COLUMNS = (
     *("corpus", "model", "test accuracy", "dev", "1 text, ms (p99)", "32 texts, ms", "start, s", "memory, MB"),
@@ -26,8 +26,7 @@ def frontier() -> str:
         best_first = group.sort_values("test_accuracy", key=lambda scores: -scores.astype(float), kind="stable")
         cells += [_cells(row, fronts) for _, row in best_first.iterrows()]
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    machine = f"{escape(rows['processor'].iloc[-1])}, {rows['cores'].iloc[-1]} cores."
-    return "\n".join([table(COLUMNS, cells), "", folded(commands), "", f"{machine} {versions(rows)}"])
+    return "\n".join([table(COLUMNS, cells), "", folded(commands), "", machines(rows)])
 
 
 def _cells(row: Any, fronts: dict[str, Any]) -> tuple[Any, ...]:

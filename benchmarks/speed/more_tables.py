@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo import display
-from tuning.result_files import ROOT, folded, read_rows, versions
+from tuning.result_files import ROOT, folded, machines, read_rows
 
 NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
 STEPS = {"train": "training", "predict": "prediction"}
@@ -66,7 +66,7 @@ def profile() -> str:
 def kept_memory() -> str:
     """Return the table of an epoch's time and memory with large blocks of memory kept, and without."""
     rows = read_rows(ROOT / "results" / "kept_memory.csv")
-    header = ["model", "corpus", "texts", "kept", "returned", "returned to kept", "million faults", "peak MB"]
+    header = ["model", "corpus", "texts", "kept", "returned", "returned to kept", "page faults, millions", "peak MB"]
     cells = [
         (
             *(row.model, row.dataset, row.texts),
@@ -89,9 +89,9 @@ def raw_texts() -> str:
         "texts",
         "bundle, ms",
         "batches of 256, ms",
-        "to bundle",
+        "batches of 256 / bundle",
         "runtime, ms",
-        "to bundle",
+        "runtime / bundle",
     ]
     cells = [
         (
@@ -116,6 +116,6 @@ def _time(row: Any) -> str:
 
 
 def _end(rows: pd.DataFrame) -> list[str]:
-    """Return the commands, folded, and the versions."""
+    """Return the commands, folded, and the machines with their versions."""
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return ["", folded(commands), "", versions(rows)]
+    return ["", folded(commands), "", machines(rows)]

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
 from dense_lstm_zoo.display import Markdown, code, escape
-from tuning.result_files import ROOT, folded, read_rows, rounded, versions
+from tuning.result_files import ROOT, folded, machines, read_rows, rounded
 
 RESULTS = ROOT / "results" / "speed_cpu.csv"
 TITLES = {
@@ -55,8 +55,7 @@ def table(path: Path = RESULTS) -> str:
             f"GFLOP/s (floor {SHARE_FLOOR:.0%}, aim {SHARE_AIM:.0%}).",
         ]
     commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
-    machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
-    return "\n".join([*lines, "", folded(commands), "", f"{machines}. {versions(rows)}"])
+    return "\n".join([*lines, "", folded(commands), "", machines(everything)])
 
 
 def _cells(row: Any, title: str) -> tuple[str, ...]:
