@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from dense_lstm_zoo.display import plots
+from tuning.result_files import rounded
 
 OVERVIEW = "sst2"  # the corpus of the picture on the first pages
 _INK = "#808080"  # of words and lines, readable on white and on black
@@ -86,7 +87,8 @@ def draw_overview(path: Path) -> None:
             is_ours = row["kind"] != ""
             x, y = float(row["p50_ms_1"]), float(row["test_accuracy"])
             axes.plot([x], [y], marker="o", markersize=9 if is_ours else 6, color=_OURS if is_ours else _INK)
-            name = f"{row['model']}\n{y:.1f} % in {x:.1f} ms" if is_ours else row["model"]
+            figures = f"{rounded(row['test_accuracy'], '0.1')} % in {rounded(row['p50_ms_1'], '0.1')} ms"
+            name = f"{row['model']}\n{figures}" if is_ours else row["model"]
             axes.annotate(
                 name.removesuffix(" + logistic regression"),
                 (x, y),
