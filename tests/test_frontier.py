@@ -146,6 +146,7 @@ def test_every_model_of_a_panel_is_named_and_no_name_covers_another(tmp_path, mo
     rows = pd.read_csv(copy, keep_default_na=False)
     assert len(panels) == 2 * rows["dataset"].nunique()
     assert sum(len(axes.texts) for axes in panels) == 2 * (rows["kind"] != "SavedModel").sum()
+    panels[0].figure.draw_without_rendering()  # in the size of a point that the panels have
     for axes in panels:
         boxes = [name.get_window_extent() for name in axes.texts]
         assert not any(first.overlaps(second) for first, second in itertools.combinations(boxes, 2))

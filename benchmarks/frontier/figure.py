@@ -34,6 +34,8 @@ _PLACES = (
     ((-6, -9), "right", "top"),
     ((6, 9), "left", "bottom"),
     ((-6, 9), "right", "bottom"),
+    ((0, 19), "center", "bottom"),
+    ((0, -19), "center", "top"),
 )
 
 
@@ -64,7 +66,8 @@ def draw(path: Path) -> None:
                 axes.set_xlabel(label)
             line[0].set_ylabel("right answers, %")
             line[0].set_title(CORPORA.get(dataset, dataset), loc="left", fontsize="medium", fontweight="bold")
-        figure.draw_without_rendering()  # names are placed by their sizes
+        figure.draw_without_rendering()  # names are placed by their sizes,
+        figure.set_layout_engine("none")  # in panels that stay as they are
         for line, dataset in zip(grid, datasets, strict=True):
             for axes, cost in zip(line, COSTS, strict=True):
                 _name_points(axes, rows[rows["dataset"] == dataset], cost)
@@ -133,7 +136,8 @@ def _name_points(axes: Any, rows: pd.DataFrame, cost: str) -> None:
     """
     points = [axes.transData.transform((float(row[cost]), float(row["test_accuracy"]))) for _, row in rows.iterrows()]
     boxes = [Bbox.from_bounds(x - 6, y - 6, 12, 12) for x, y in points]
-    for _, row in rows[rows["kind"] != "SavedModel"].iterrows():
+    ours_first = rows[rows["kind"] != "SavedModel"].sort_values("kind", key=lambda kinds: kinds == "", kind="stable")
+    for _, row in ours_first.iterrows():
         is_ours = row["kind"] != ""
         name = axes.annotate(
             row["model"].removesuffix(" + logistic regression"),
@@ -145,7 +149,7 @@ def _name_points(axes: Any, rows: pd.DataFrame, cost: str) -> None:
         )
         for offset, name_ha, name_va in sorted(_PLACES, key=lambda place: is_ours and place[2] != "bottom"):
             name.set(position=offset, ha=name_ha, va=name_va)
-            box = name.get_window_extent()
+            box = name.get_window_extent().padded(1)
             inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
             if inside and not any(box.overlaps(other) for other in boxes):
                 break

@@ -179,7 +179,7 @@ def picture(path: str | os.PathLike[str], title: str, width: float, height: floa
     with own_settings():
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
-        yield figure
         figure.suptitle(textwrap.fill(short(title, 120), max(20, int(_LETTERS_PER_INCH * width))))
+        yield figure
         with files.new_file(path) as file:
             figure.savefig(file, format=Path(path).suffix.removeprefix("."), dpi=120)
