@@ -61,7 +61,10 @@ def test_the_workload_is_that_of_the_speed_comparisons():
 def test_the_table_shows_every_row(monkeypatch, tmp_path):
     row = dict.fromkeys(onnx_export._COSTS, "1.5") | {"model": "W", "kind": "onnx", "weights": "int8"}
     row |= {"accuracy": "", "answers_that_differ": "2", "largest_difference": "1e-2", "command": "c", "versions": "v"}
+    row |= {"processor": "P", "cores": "2"}
     (tmp_path / "results").mkdir()
     tables.merge(tmp_path / "results" / "onnx_export.csv", [row], onnx_export.KEY)
     monkeypatch.setattr(tables, "ROOT", tmp_path)
-    assert "| `W` | ONNX | int8 | - | 2 | 1e-2 | 1.5 | 1.50 (1.50) | 1.5 | 2 | 2 | 1.5 |" in tables.onnx_export()
+    lines = tables.onnx_export().splitlines()
+    assert "| `W` | ONNX | int8 | - | 2 | 1e-2 | 1.5 | 1.50 (1.50) | 1.5 | 2 | 2 | 1.5 |" in lines
+    assert lines[-1] == "P, 2 cores. Versions: v."
