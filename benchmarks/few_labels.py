@@ -143,8 +143,7 @@ def table() -> str:
         if key in by_method
     ]
     header = ["corpus", "method", *(f"{size} labels" for size in SIZES)]
-    commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
-    return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
+    return "\n".join([display.table(header, cells), "", result_files.sources(rows)])
 
 
 @protocols.plain_errors()

@@ -112,12 +112,12 @@ def problems(page: str) -> Iterator[str]:
     """
     for match in _MARKED.finditer(page):
         try:
-            filled = _figure_of(match)
+            figure = _figure_of(match)
         except ValueError as error:
             yield str(error)
             continue
-        if filled != match[1]:
-            yield f"the page says {match[1]}, and {match[2]} is {filled}: make tables"
+        if figure != match[1]:
+            yield f"the page says {match[1]}, and {match[2]} is {figure}: make tables"
     for name, text in _CHECK.findall(page):
         if not all(CHECKS[name](interval(each)) for each in _alternatives(text)):
             yield f"its rows are not {name}: {text}"

@@ -170,9 +170,7 @@ def table() -> str:
             "",
             f"Beyond chance, {', '.join(_verdict(effort, rows) for effort in EFFORTS)}.",
             "",
-            result_files.folded("\n".join(dict.fromkeys(rows.command))),
-            "",
-            result_files.versions(rows),
+            result_files.sources(rows),
         ]
     )
 

@@ -138,8 +138,7 @@ def table() -> str:
             by_size = [mean_of([*map(float, of_way[of_way.labels == str(size)].accuracy)], 1) for size in sizes]
             cells.append((dataset, name, trained_on, *by_size))
     header = ["corpus", "model", "trained on", *(f"{size:,} labels" for size in sizes)]
-    commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
-    return "\n".join([_INTRODUCTION, "", display.table(header, cells), "", commands, "", result_files.versions(rows)])
+    return "\n".join([_INTRODUCTION, "", display.table(header, cells), "", result_files.sources(rows)])
 
 
 @protocols.plain_errors()

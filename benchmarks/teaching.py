@@ -158,8 +158,7 @@ def table() -> str:
         model = f"{student} ({settings})" if settings else student
         cells.append((dataset, teacher, model, way + loss, own.texts.iloc[0], *means, len(own)))
     header = ["corpus", "teacher", "model", "trained on", "texts", "dev accuracy", "test accuracy", "runs"]
-    commands = result_files.folded("\n".join(dict.fromkeys(rows.command)))
-    return "\n".join([display.table(header, cells), "", commands, "", result_files.versions(rows)])
+    return "\n".join([display.table(header, cells), "", result_files.sources(rows)])
 
 
 @protocols.plain_errors()

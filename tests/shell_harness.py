@@ -60,12 +60,11 @@ BEFORE = {
     "runs/di": "train di_bilstm --dataset trec --dev-every 2",
     "runs/encoder": "join-lm runs/forward runs/backward --output runs/encoder",
     "runs/forward": "train dense_lstm_lm --dataset demo --recipe reviews_lm",
+    "runs/large": "train bilstm --train-file texts.csv",
     "runs/lstm_folds": "train lstm --train-file texts.csv --folds 2",
     "runs/meals": "train bilstm --train-file meals.jsonl",
-    "runs/large": "train bilstm --train-file texts.csv",
     "runs/places": "train bilstm_tagger --train-file spans.conll --crf true",
     "runs/reviews": "train bilstm --train-file reviews.csv --text-column review --label-column stars",
-    "runs/sst2": "train bilstm --dataset sst2",
     "runs/trec": "train dc_bilstm --dataset trec",
     "runs/upos": "train gated_skip_tagger --dataset ewt_upos",
 }

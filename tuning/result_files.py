@@ -69,6 +69,17 @@ def machines(rows: pd.DataFrame) -> str:
     return f"{escape('; '.join(names))}. {versions(rows)}"
 
 
+def sources(rows: pd.DataFrame, *, timed: bool = False) -> str:
+    """Return what stands below a table: the commands that made its rows, folded, and their versions.
+
+    Args:
+        rows: Rows of a CSV file.
+        timed: Whether the rows are times, so that the machines are named too.
+    """
+    commands = folded("\n".join(dict.fromkeys(rows["command"])))
+    return "\n".join([commands, "", machines(rows) if timed else versions(rows)])
+
+
 def rounded(value: Any, to: str) -> Decimal:
     """Return a number to as many decimals as ``to`` has, as people round.
 

@@ -12,7 +12,7 @@ import pandas as pd
 from dense_lstm_zoo.comparing.differences import paired_t
 from dense_lstm_zoo.display import Markdown, code, escape, table
 from dense_lstm_zoo.search.published import of_phrases
-from tuning.result_files import folded, machines, versions
+from tuning.result_files import sources
 
 
 def folds_of(protocol: str) -> int | None:
@@ -74,8 +74,7 @@ def rows_table(
         timed: Whether the rows are times, so that the machines are named too.
     """
     lines = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
-    commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([lines, "", folded(commands), "", machines(rows) if timed else versions(rows)])
+    return "\n".join([lines, "", sources(rows, timed=timed)])
 
 
 def name_cell(name: str, settings: str) -> Markdown:

@@ -2,9 +2,9 @@
 
 Peers run in an environment of their own, which benchmarks/frontier/requirements.txt describes. A peer is trained on the
 training texts, what it leaves open is chosen on dev, and it is scored once on test. Then it is loaded in a fresh
-process, as our presets are (SavedModel and ONNX), and timed on the test texts. ``--teachers`` adds
-transformers that presets have learnt from. Rows go to results/frontier.csv, the picture to results/frontier.png. From
-the repository's root, with nothing else running:
+process, as our presets are (SavedModel and ONNX), and timed on the test texts. ``--teachers`` adds transformers that
+presets have learnt from. Rows go to results/frontier.csv, the picture to results/frontier.png. From the repository's
+root, with nothing else running:
 
     python3.11 -m venv peers && peers/bin/pip install -r benchmarks/frontier/requirements.txt
     python -m benchmarks.frontier --peers-python peers/bin/python --teachers runs/teachers/sst2_100000
@@ -66,8 +66,8 @@ def teacher_row(folder: Path, python: str, parts: dict[str, Any], repeats: int) 
     about = scores_of(folder)
     costs = run_peer("serve", FINE_TUNED, python, folder=str(folder), texts=parts["test"][0], repeats=repeats)
     scores = {f"{part}_accuracy": round(100 * about[f"{part}_accuracy"], 2) for part in ("dev", "test")}
-    named = {"model": f"{about['encoder']}, fine-tuned", "kind": "", "settings": f"epochs={about['epochs']}"}
-    return {**named, **scores, **costs, "disk_mb": folders.size_mb(folder / "model"), "train_s": ""}
+    name = {"model": f"{about['encoder']}, fine-tuned", "kind": "", "settings": f"epochs={about['epochs']}"}
+    return {**name, **scores, **costs, "disk_mb": folders.size_mb(folder / "model"), "train_s": ""}
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.frontier.figure import COSTS, front
 from dense_lstm_zoo.display import Markdown, code, table
-from tuning.result_files import ROOT, folded, machines, read_rows
+from tuning.result_files import ROOT, read_rows, sources
 
 COLUMNS = (
     *("corpus", "model", "test accuracy", "dev", "1 text, ms (p99)", "32 texts, ms", "start, s", "memory, MB"),
@@ -25,8 +25,7 @@ def frontier() -> str:
         }
         best_first = group.sort_values("test_accuracy", key=lambda scores: -scores.astype(float), kind="stable")
         cells += [_cells(row, fronts) for _, row in best_first.iterrows()]
-    commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([table(COLUMNS, cells), "", folded(commands), "", machines(rows)])
+    return "\n".join([table(COLUMNS, cells), "", sources(rows, timed=True)])
 
 
 def _cells(row: Any, fronts: dict[str, Any]) -> tuple[Any, ...]:

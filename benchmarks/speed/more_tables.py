@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from dense_lstm_zoo import display
-from tuning.result_files import ROOT, folded, machines, read_rows
+from tuning.result_files import ROOT, read_rows, sources
 
 NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
 STEPS = {"train": "training", "predict": "prediction"}
@@ -24,7 +22,7 @@ def long_texts() -> str:
         values = [_value(by_side.get(side)) for side in ("ours", "keras", "torch")]
         cells.append((NETWORKS[name], time, batch, STEPS[step], measure, *values))
     cells.sort(key=lambda row: (row[0] != "W", row[4], row[3], int(row[1])))
-    return "\n".join([display.table(header, cells), *_end(rows)])
+    return "\n".join([display.table(header, cells), "", sources(rows, timed=True)])
 
 
 def _value(row: Any) -> str:
@@ -48,7 +46,7 @@ def file_of_texts() -> str:
         )
         for row in rows.itertuples()
     ]
-    return "\n".join([display.table(header, cells), *_end(rows)])
+    return "\n".join([display.table(header, cells), "", sources(rows, timed=True)])
 
 
 def profile() -> str:
@@ -60,7 +58,7 @@ def profile() -> str:
         cell = {(row.network, row.batch): _time(row) for row in rows[rows["work"] == work].itertuples()}
         cells.append((work, *(cell.get(column, "-") for column in columns)))
     header = ["work", *(f"{NETWORKS[network]}, batch {batch}" for network, batch in columns)]
-    return "\n".join([display.table(header, cells), *_end(rows)])
+    return "\n".join([display.table(header, cells), "", sources(rows, timed=True)])
 
 
 def kept_memory() -> str:
@@ -77,7 +75,7 @@ def kept_memory() -> str:
         )
         for row in rows.itertuples()
     ]
-    return "\n".join([display.table(header, cells), *_end(rows)])
+    return "\n".join([display.table(header, cells), "", sources(rows, timed=True)])
 
 
 def raw_texts() -> str:
@@ -101,7 +99,7 @@ def raw_texts() -> str:
         )
         for row in rows.itertuples()
     ]
-    return "\n".join([display.table(header, cells), *_end(rows)])
+    return "\n".join([display.table(header, cells), "", sources(rows, timed=True)])
 
 
 def _sides(row: Any, *measures: str) -> list[list[str]]:
@@ -113,9 +111,3 @@ def _time(row: Any) -> str:
     if row.share_of_threads:
         return f"{time} ({float(row.share_of_threads):.0%})"
     return f"{time} ({float(row.share_of_peak):.0%} of the peak)" if row.share_of_peak else time
-
-
-def _end(rows: pd.DataFrame) -> list[str]:
-    """Return the commands, folded, and the machines with their versions."""
-    commands = "\n".join(dict.fromkeys(rows["command"]))
-    return ["", folded(commands), "", machines(rows)]
