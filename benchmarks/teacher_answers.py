@@ -15,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ import dense_lstm_zoo as zoo
 from benchmarks import raw_sentences
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import read_object
 from tuning import protocols, result_files
 
+SCORES = "scores.json"
 FOLDER = result_files.ROOT / "results" / "teachers"
 _STEPS = 2**16 - 1  # of a probability
 
@@ -49,13 +52,37 @@ def sources(corpus: Any, dataset: str, augment: int, phrases: bool, raw: int) ->
     return arguments
 
 
+def scores_of(folder: Path) -> dict[str, Any]:
+    """Return what the folder of a teacher says of it.
+
+    Raises:
+        FileNotFoundError: No folder of ``benchmarks.transformer_teacher`` is there.
+        ValueError: Its ``scores.json`` is damaged.
+    """
+    if not (folder / SCORES).exists():
+        raise FileNotFoundError(f"{folder} holds no {SCORES}; name a folder of benchmarks.transformer_teacher.")
+    return read_object(folder / SCORES, {"dataset": str, "fold": (int, NoneType), "encoder": str, "sources": list})
+
+
+def check_trained_on(folder: Path, dataset: str, fold: int | None) -> None:
+    """Raise ``ValueError`` if a teacher may have been trained on the texts that test its students."""
+    about = scores_of(folder)
+    if (about["dataset"], about["fold"]) != (dataset, fold):
+        own, other = (_name(*pair) for pair in ((about["dataset"], about["fold"]), (dataset, fold)))
+        raise ValueError(f"{folder} is a teacher of {own}, not of {other}, whose test texts it may have read.")
+
+
+def _name(dataset: str, fold: int | None) -> str:
+    return dataset if fold is None else f"{dataset}, fold {fold}"
+
+
 def pack(folder: Path, output: Path) -> None:
     """Write the answers of a teacher's folder.
 
     Raises:
         FileNotFoundError: The folder lacks its scores, or a file of answers.
     """
-    about = json.loads((folder / "scores.json").read_text())
+    about = scores_of(folder)
     arrays, digests = {}, {}
     for name in about["sources"]:
         table = pd.read_parquet(folder / f"{name}.parquet")
@@ -92,7 +119,7 @@ def unpack(packed: Path, folder: Path) -> None:
         if (digest := _digest(pd.read_parquet(output).text)) != about["texts"][name]:
             output.unlink()
             raise ValueError(f"The texts of {name} are not those of {packed.name}: their sha256 is {digest}.")
-    (folder / "scores.json").write_text(json.dumps(about, indent=2))
+    (folder / SCORES).write_text(json.dumps(about, indent=2))
 
 
 class _Memory:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -95,12 +94,12 @@ def _task(options: argparse.Namespace) -> Task:
 
 
 def _scores_file(options: argparse.Namespace) -> Path:
-    return Path(options.teacher) / "scores.json"
+    return Path(options.teacher) / teacher_answers.SCORES
 
 
 def measure(options: argparse.Namespace, corpus: Any) -> Iterator[dict[str, Any]]:
     """Yield the row of the teacher, and of each student."""
-    about = json.loads(_scores_file(options).read_text()) if _scores_file(options).exists() else {}
+    about = teacher_answers.scores_of(Path(options.teacher)) if _scores_file(options).exists() else {}
     name = about.get("encoder", options.teacher)
     command = f"python -m benchmarks.teaching {options.dataset} --teacher {name} --student {options.student}"
     model = {option: value for option in _MODEL if (value := getattr(options, option))}
@@ -196,6 +195,8 @@ def main(argv: list[str] | None = None) -> None:
     task = _task(options)
     if task.takes_tokens and (options.augment or options.phrases or _scores_file(options).exists()):
         raise ValueError("A tagger's teacher is a tagger, without --augment and --phrases; leave them out.")
+    if _scores_file(options).exists():
+        teacher_answers.check_trained_on(Path(options.teacher), options.dataset, options.fold)
     corpus = teacher_answers.corpus_of(options.dataset, options.fold, task.name)
     if corpus.test is None:
         raise ValueError(f"{options.dataset} has no test texts; say --fold, or name a corpus that has.")

@@ -156,7 +156,7 @@ def main(argv: list[str] | None = None) -> None:
     about |= {"epochs": options.epochs, "seed": options.seed, **scores, "labelled": labelled, "sources": list(sources)}
     about |= {"label_names": list(corpus.label_names)}
     about |= {"parameters": sum(weights.numel() for weights in teacher.parameters()), "bfloat16": options.bfloat16}
-    (options.output / "scores.json").write_text(json.dumps(about | {"torch": torch.__version__}, indent=2))
+    (options.output / teacher_answers.SCORES).write_text(json.dumps(about | {"torch": torch.__version__}, indent=2))
     teacher.save(options.output / "model")
 
     def answers(texts: list[str]) -> np.ndarray:

@@ -110,6 +110,15 @@ def test_a_student_learns_from_more_and_more_of_what_a_transformer_has_labelled(
         list(teaching._labelled_texts(options))
 
 
+def test_a_student_never_learns_from_a_teacher_of_its_test_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(teaching, "measure", lambda *_: pytest.fail("work was done"))
+    about = {"dataset": "cr", "fold": 2, "encoder": "one", "sources": []}
+    (tmp_path / "scores.json").write_text(json.dumps(about))
+    with pytest.raises(SystemExit) as stopped:
+        teaching.main(["cr", "--teacher", str(tmp_path), "--fold", "1"])
+    assert "is a teacher of cr, fold 2, not of cr, fold 1, whose test texts it may have read" in str(stopped.value)
+
+
 def test_answers_of_a_teacher_are_packed_without_their_texts_and_unpacked_with_them(tmp_path):
     corpus = teacher_answers.corpus_of("demo", None)
     labelled = {"augment": 1, "phrases": False, "raw": 0}

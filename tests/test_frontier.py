@@ -1,5 +1,6 @@
 """The frontier: peers that are trained, saved and served in processes of their own, beside our presets."""
 
+import dataclasses
 import itertools
 import json
 import re
@@ -8,6 +9,7 @@ import sys
 import pandas as pd
 import pytest
 
+import dense_lstm_zoo as zoo
 from benchmarks.frontier import __main__ as frontier
 from benchmarks.frontier import data, figure, peer, peers, table
 
@@ -66,8 +68,9 @@ def test_a_wrong_request_fails_before_any_work(arguments, message, monkeypatch):
         frontier.main(["--peers-python", sys.executable, "--datasets", "demo", *arguments])
 
 
-def teacher_folder(path):
-    about = {"dataset": "trec", "encoder": "E", "epochs": 3, "dev_accuracy": 0.9541, "test_accuracy": 0.958}
+def teacher_folder(path, fold=None):
+    scores = {"dev_accuracy": 0.9541, "test_accuracy": 0.958}
+    about = {"dataset": "trec", "fold": fold, "encoder": "E", "epochs": 3, "sources": ["train"], **scores}
     (path / "model").mkdir(parents=True)
     (path / "model" / "weights").write_bytes(bytes(2**21))
     (path / "state.pt").write_bytes(bytes(2**23))  # of the training, and not served
@@ -87,11 +90,22 @@ def test_a_teacher_has_the_scores_of_its_folder_and_the_size_of_what_is_served(t
     assert (row["disk_mb"], row["p50_ms_1"]) == (2.0, 7)
 
 
-def test_a_teacher_of_another_corpus_is_refused_before_any_work(tmp_path, monkeypatch):
+def test_a_teacher_of_other_texts_is_refused_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(frontier, "run_peer", lambda *positional, **request: pytest.fail("work was done"))
-    arguments = ["--datasets", "demo", "--teachers", str(teacher_folder(tmp_path / "teacher"))]
+    monkeypatch.setattr(data, "fold_of", {"trec": 1}.get)
+    command = ["--peers-python", sys.executable, "--datasets", "demo"]
     with pytest.raises(SystemExit, match=r"teacher is a teacher of trec, which is not"):
-        frontier.main(["--peers-python", sys.executable, *arguments])
+        frontier.main([*command, "--teachers", str(teacher_folder(tmp_path / "teacher"))])
+    with pytest.raises(SystemExit, match=r"fold_2 is a teacher of trec, fold 2, not of trec, fold 1, whose test texts"):
+        frontier.main([*command, "trec", "--teachers", str(teacher_folder(tmp_path / "fold_2", fold=2))])
+    with pytest.raises(SystemExit, match=r"nowhere holds no scores.json; name a folder of"):
+        frontier.main([*command, "--teachers", str(tmp_path / "nowhere")])
+
+
+def test_the_test_of_a_corpus_is_its_first_fold_or_its_own_texts(monkeypatch):
+    corpora = {"whole": zoo.load_corpus("demo"), "parts": dataclasses.replace(zoo.load_corpus("demo"), test=None)}
+    monkeypatch.setattr(data.zoo, "load_corpus", lambda name, task: corpora[name])
+    assert [data.fold_of(name) for name in corpora] == [None, 1]
 
 
 def test_parts_are_lists_of_texts_or_tokens_with_names_of_labels_or_tags():

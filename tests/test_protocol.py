@@ -87,7 +87,9 @@ def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds,
     table = pd.read_csv(folder / "runs.csv")  # of all runs that are there
     assert table["run"].tolist() == ["fold01_seed1", "fold02_seed1", "fold02_seed2", "fold03_seed1"]
     assert table["fold"].tolist() == [1, 2, 2, 3]
-    assert "4 runs" in (folder / "summary.txt").read_text()
+    monkeypatch.chdir(folder.parent)
+    run(folder.name, folds=3, only_folds=[2])
+    assert (folder / "summary.txt").read_text().endswith(f"4 runs in {folder.name}\n")  # as the folder was named
 
 
 @pytest.mark.slow

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import tables
+from benchmarks import tables, teacher_answers
 from benchmarks.frontier import data, figure
 from benchmarks.frontier.peer import accuracy
 from benchmarks.frontier.peers import CLASSIFIERS, FINE_TUNED, PEERS, TAGGERS
-from benchmarks.frontier.teacher_peer import scores_of
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.measuring import folders
 from dense_lstm_zoo.measuring.process import Worker, WorkerError
@@ -63,7 +62,7 @@ def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats:
 
 def teacher_row(folder: Path, python: str, parts: dict[str, Any], repeats: int) -> dict[str, Any]:
     """Load a teacher of benchmarks.transformer_teacher in a fresh process, and return its row."""
-    about = scores_of(folder)
+    about = teacher_answers.scores_of(folder)
     costs = run_peer("serve", FINE_TUNED, python, folder=str(folder), texts=parts["test"][0], repeats=repeats)
     scores = {f"{part}_accuracy": round(100 * about[f"{part}_accuracy"], 2) for part in ("dev", "test")}
     name = {"model": f"{about['encoder']}, fine-tuned", "kind": "", "settings": f"epochs={about['epochs']}"}
@@ -128,10 +127,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         peers = [checks.one_of("peer", peer, PEERS) for peer in options.peers]
         if peers and not Path(options.peers_python).is_file():
             raise FileNotFoundError(f"--peers-python: {options.peers_python} does not exist.")
-        teachers = {folder: scores_of(folder)["dataset"] for folder in options.teachers}
+        teachers = {folder: teacher_answers.scores_of(folder)["dataset"] for folder in options.teachers}
         for folder, dataset in teachers.items():
             if dataset not in options.datasets:
                 raise ValueError(f"{folder} is a teacher of {dataset}, which is not among --datasets.")
+            teacher_answers.check_trained_on(folder, dataset, data.fold_of(dataset))
         corpora = {name: data.parts_of(name) for name in options.datasets}
         shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": options.repeats}
         shared["command"] = f"{COMMAND} --datasets {' '.join(options.datasets)}"

@@ -14,6 +14,12 @@ def task_of(dataset: str) -> str:
     return "tagging" if dataset in taggers and dataset not in zoo.list_corpora("classification") else "classification"
 
 
+def fold_of(dataset: str) -> int | None:
+    """Return the number of the fold of ten that is a corpus's test, or None if it has test texts."""
+    corpus: Any = zoo.load_corpus(dataset, task_of(dataset))
+    return 1 if corpus.test is None else None
+
+
 def parts_of(dataset: str, task: str | None = None) -> dict[str, Any]:
     """Return the texts and labels, or token lists and tags, of training, dev and test, by part.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,13 @@ class FineTuned(Peer):
 
     def load(self, folder: Path) -> None:
         """Read the folder that benchmarks.transformer_teacher wrote."""
+        from benchmarks import teacher_answers
         from benchmarks.transformer_teacher import Teacher
 
-        about = scores_of(folder)
+        about = teacher_answers.scores_of(folder)
         self.label_names = about["label_names"]
         self.teacher = Teacher.load(folder / "model", about["bfloat16"])
 
     def predict(self, texts: list[Any]) -> list[Any]:
         """Return a label for each text."""
         return [self.label_names[place] for place in self.teacher.probabilities(texts).argmax(1)]
-
-
-def scores_of(folder: Path) -> dict[str, Any]:
-    """Return what a teacher's folder says of it."""
-    about: dict[str, Any] = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-    return about

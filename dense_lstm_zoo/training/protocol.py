@@ -44,7 +44,7 @@ class ProtocolResult:
 
     Args:
         runs: One row per run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
-        run_dir: The folder that holds the runs' bundles.
+        run_dir: The folder that holds the runs' bundles, as it was given.
         task: The model's task.
     """
 
@@ -163,9 +163,9 @@ def run_protocol(
 
     checks.integer("seeds", seeds)
     seed, training = checks.seed(seed, seeds), checks.plain(training)
-    run_dir = files.resolved(run_dir)
+    named_dir, run_dir = files.folder_name(run_dir), files.resolved(run_dir)
     if (run_dir / "manifest.json").exists():
-        raise FileExistsError(f"{run_dir} is a bundle; choose another folder for several runs.")
+        raise FileExistsError(f"{named_dir} is a bundle; choose another folder for several runs.")
     files.check_new_folder(run_dir / "seed1", "any")
     if "overwrite" in training:
         raise ValueError(
@@ -204,13 +204,13 @@ def run_protocol(
         run_folder.tidy(run_dir / run)
         metrics = _metrics(run_dir / run)
         if "diverged" in metrics:
-            raise DivergenceError(f"{run_dir / run}: {metrics['diverged']}")
+            raise DivergenceError(f"{named_dir / run}: {metrics['diverged']}")
         rows.append({"run": run, "seed": run_seed, "fold": fold, **metrics})
     import pandas as pd
 
-    result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
+    result = ProtocolResult(pd.DataFrame(rows), named_dir, task)
     frame = pd.DataFrame([*rows, *finished_runs(run_dir, {row["run"] for row in rows})]).sort_values("run")
-    every = ProtocolResult(frame, run_dir, task)
+    every = ProtocolResult(frame, named_dir, task)
     with files.new_file(run_dir / "runs.csv", "w") as file:
         every.runs.to_csv(file, index=False)
     with files.new_file(run_dir / "summary.txt", "w") as file:
