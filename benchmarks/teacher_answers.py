@@ -11,9 +11,10 @@ folder from it, with the same texts in the same order, which is checked. From th
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -26,6 +27,7 @@ from benchmarks import raw_sentences
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import read_object
+from dense_lstm_zoo.teaching.raw_texts import keys_of
 from tuning import protocols, result_files
 
 SCORES = "scores.json"
@@ -40,16 +42,29 @@ def corpus_of(dataset: str, fold: int | None, task: str = "classification") -> A
 
 
 def sources(corpus: Any, dataset: str, augment: int, phrases: bool, raw: int) -> dict[str, dict[str, Any]]:
-    """Return what a teacher labels: for each file, the arguments of ``zoo.teach``."""
+    """Return what a teacher labels: for each file, the arguments of ``zoo.teach``. Near copies are labelled once."""
+    train = corpus.train
+    corpus = dataclasses.replace(corpus, train=train.select(_places_of_first(train.texts)))
     arguments: dict[str, dict[str, Any]] = {"train": {}}
     if augment:
         arguments[f"copies_{augment}"] = {"augment": augment}
     if phrases:
         of_trees: Any = zoo.load_corpus(f"{dataset}_phrases", "classification")
-        arguments["phrases"] = {"texts": sorted(set(of_trees.train.texts) - set(corpus.train.texts))}
+        arguments["phrases"] = {"texts": sorted(set(of_trees.train.texts) - set(train.texts))}
     if raw:
         arguments["raw"] = {"texts": raw_sentences.draw(raw, seed=1)}
-    return arguments
+    for settings in arguments.values():
+        if texts := settings.get("texts"):
+            settings["texts"] = [texts[place] for place in _places_of_first(texts)]
+    return {name: {"dataset": corpus, **settings} for name, settings in arguments.items()}
+
+
+def _places_of_first(texts: Sequence[str]) -> list[int]:
+    """Return the places of the texts that are no near copies of an earlier one."""
+    first: dict[int, int] = {}
+    for place, key in enumerate(keys_of(texts)):
+        first.setdefault(key, place)
+    return list(first.values())
 
 
 def scores_of(folder: Path) -> dict[str, Any]:
@@ -112,7 +127,6 @@ def unpack(packed: Path, folder: Path) -> None:
         zoo.teach(
             _Memory(rows, f"{about['encoder']}, fine-tuned on {about['dataset']}"),
             output=output,
-            dataset=corpus,
             overwrite=True,
             **settings,
         )

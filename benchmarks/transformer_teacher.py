@@ -165,7 +165,7 @@ def main(argv: list[str] | None = None) -> None:
     answers.__name__ = f"{options.encoder.name}, fine-tuned on {options.dataset}"  # as cards name the teacher
     for name, settings in sources.items():
         if not (output := options.output / f"{name}.parquet").exists():
-            zoo.teach(answers, output=output, dataset=corpus, **settings)
+            zoo.teach(answers, output=output, **settings)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ def test_answers_of_a_teacher_are_packed_without_their_texts_and_unpacked_with_t
     sources = teacher_answers.sources(corpus, "demo", **labelled)
     assert list(sources) == ["train", "copies_1"]
     for name, settings in sources.items():
-        zoo.teach(by_length, output=folder / f"{name}.parquet", dataset=corpus, progress=False, **settings)
+        zoo.teach(by_length, output=folder / f"{name}.parquet", progress=False, **settings)
     about = {"dataset": "demo", "fold": None, "encoder": "by_length", "labelled": labelled, "sources": list(sources)}
     (folder / "scores.json").write_text(json.dumps(about))
     teacher_answers.pack(folder, tmp_path / "teacher.npz")

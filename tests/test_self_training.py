@@ -40,6 +40,7 @@ def scripted(monkeypatch, scores):
     sizes, labelled = [], []
 
     def train_round(model, corpus, folder, *, seeds, seed, **options):
+        assert "temperature" not in options or corpus.train.is_soft  # a temperature is for soft labels
         sizes.append(len(corpus.train))
         runs = {"run": [f"seed{seed + i}" for i in range(seeds)], "dev_accuracy": scores[len(sizes) - 1]}
         return ProtocolResult(pd.DataFrame({**runs, "test_accuracy": 0.5}), folder, tasks.find("classification"))
@@ -57,7 +58,7 @@ def scripted(monkeypatch, scores):
 
 def test_rounds_end_where_one_does_not_gain_and_the_best_counts(corpus, raw, tmp_path, monkeypatch, capsys):
     sizes, labelled = scripted(monkeypatch, [0.6, 0.7, 0.65, 0.9])
-    result = zoo.self_train("bilstm", corpus, raw[:20], tmp_path / "run", rounds=3, models=2, seed=4)
+    result = zoo.self_train("bilstm", corpus, raw[:20], tmp_path / "run", rounds=3, models=2, seed=4, temperature=2.0)
     assert sizes == [60, 80, 80]
     assert labelled == [["round0", "round0"], ["round1", "round1"]]
     assert result.rounds["labelled_by_models"].tolist() == [0, 20, 20]
@@ -136,7 +137,10 @@ def test_only_texts_that_the_models_are_sure_of_are_learnt(corpus):
     ("model", "options", "message"),
     [
         ("bilstm", {"threshold": 1.5}, "threshold must be a number from 0 to 1"),
+        ("bilstm", {"threshold": 0.3}, "threshold must be from 0.5 to 1, or every text is sure; received 0.3"),
         ("bilstm", {"rounds": 0}, "rounds must be an integer of at least 1"),
+        ("bilstm", {"folds": 3}, "self_train takes no folds"),
+        ("bilstm", {"temperature": -1}, "temperature"),
         ("bilstm_tagger", {}, "bilstm_tagger is for tagging"),
     ],
 )

@@ -97,6 +97,18 @@ def test_json_lines_hold_an_object_of_probabilities_and_go_back_and_forth(tmp_pa
     assert again.train.is_labelled.tolist() == corpus.train.is_labelled.tolist()
 
 
+def test_spaces_around_a_label_do_not_count_in_json_either(tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_text(
+        "".join(json.dumps({"text": "x", "probabilities": {name: 1, "b": 0}}) + "\n" for name in ("a", " a"))
+    )
+    assert zoo.load_corpus(path).label_names == ("a", "b")
+    for row in ({" a": 0.5, "a": 0.5}, {" ": 0.5, "a": 0.5}):
+        path.write_text(json.dumps({"text": "x", "probabilities": row}) + "\n")
+        with pytest.raises(ValueError, match="line 1: 'probabilities' names a label twice, or an empty one"):
+            zoo.load_corpus(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -107,6 +119,12 @@ def test_json_lines_hold_an_object_of_probabilities_and_go_back_and_forth(tmp_pa
         ({"probability_bad": [0.1, "inf", 0.5, None]}, "line 3: .* must be finite numbers"),
         ({"label": [None, "bat", "good", "good"]}, "Unknown label for the probabilities .*'bat'. Did you mean 'bad'"),
         ({"label": [None, "bad", "good", None]}, r"1 row \(line 5\) with an empty label"),
+        (
+            {"probability_bad": ["NaN ", 0.9, 0.5, None], "probability_good": ["nan", 0.1, 0.5, None]},
+            r"1 row \(line 2\) with an empty label",
+        ),
+        ({"probability_bad ": [0.1] * 4}, r"has 2 columns named 'probability_bad'; rename all but one\. Spaces"),
+        ({f"probability_{'x' * 1001}": [0, 0, 0, None]}, "probabilities of a label longer than 1,000 characters: 'xxx"),
     ],
 )
 def test_wrong_probabilities_are_refused_with_their_line(changes, message, tmp_path):
@@ -131,6 +149,11 @@ def test_one_column_alone_is_not_read(tmp_path, capsys):
     path.write_text("text,label,probability_rain\nfine,good,0.3\ndull,bad,0.7\n")
     assert not zoo.load_corpus(path).train.is_soft
     assert "the column 'probability_rain' is not read" in capsys.readouterr().err
+
+
+def test_a_split_needs_labels_or_probabilities():
+    with pytest.raises(ValueError, match="A split without labels needs probabilities"):
+        zoo.Split(["a"], None)
 
 
 def test_a_matrix_is_checked():

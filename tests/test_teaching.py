@@ -14,6 +14,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.teaching import augmenting
 from dense_lstm_zoo.teaching.answers import label_finder, probabilities_of
 from tests import bundle_harness
@@ -169,7 +170,7 @@ def test_labels_of_the_texts_are_kept(tmp_path):
 def test_repeated_texts_and_copies_of_scored_ones_are_left_out_and_counted(tmp_path):
     scored = Split(["A film that nobody has seen .", "quite dull"], [0, 1])
     corpus = Corpus("mine", ("bad", "good"), Split(["a training text here"], [1]), Split(["so dev"], [0]), scored)
-    texts = [*TEXTS, "The film was GOOD!", "a film that nobody has seen", "Quite  dull", "", "so dev ..."]
+    texts = [*TEXTS, "the film  was good ", "a film that nobody has seen", "Quite  dull", "", "so dev ..."]
     (tmp_path / "raw.txt").write_text("\n".join(texts))
     result = quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", dataset=corpus, train_texts=True)
     assert zoo.load_corpus(tmp_path / "soft.csv").train.texts == ["a training text here", *TEXTS]
@@ -200,6 +201,111 @@ def test_copies_are_masked_or_cut_seeded_and_never_a_scored_text(tmp_path):
     assert rows[1] not in zoo.load_corpus(tmp_path / "other.csv").train.texts
 
 
+def test_texts_that_differ_in_a_sign_are_two_and_a_repeated_one_keeps_its_first_label(tmp_path):
+    texts = ["see you :)", "see you :(", "I love C", "I love C++", "GREAT", "great"]
+    quiet(by_length, texts, output=tmp_path / "signs.csv", labels=LABELS)
+    assert zoo.load_corpus(tmp_path / "signs.csv").train.texts == texts
+    frame = pd.DataFrame({"text": ["a b", "a  b", "c d", "c d", "c d"], "label": [None, "good", "bad", "good", None]})
+    result = quiet(by_length, frame, output=tmp_path / "labels.csv", labels=LABELS)
+    assert result.left_out == {"repeated": 2, "repeated with another label": 1}
+    train = zoo.load_corpus(tmp_path / "labels.csv").train
+    assert (train.texts, list(train.labels), train.is_labelled.tolist()) == (["a b", "c d"], [1, 0], [True, True])
+
+
+def test_copies_without_a_dataset_are_said_to_meet_texts_held_out_of_them(tmp_path, capsys):
+    notes.say.cache_clear()
+    quiet(by_length, output=tmp_path / "copies.csv", labels=LABELS, augment=2)
+    assert "texts that train holds out for dev may have changed copies" in capsys.readouterr().err
+    quiet(by_length, output=tmp_path / "none.csv", labels=LABELS)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_changed_function_is_asked_for_all_texts_if_it_may_overwrite(tmp_path, capsys):
+    texts, answered = [f"text {i}" for i in range(6)], []
+
+    def ask(batch, share=0.9, limit=3):
+        if len(answered) >= limit:
+            raise ConnectionError("gone")
+        answered.extend(batch)
+        return [[share, 1 - share]] * len(batch)
+
+    options = {"labels": LABELS, "batch_size": 3, "output": tmp_path / "soft.csv"}
+    with pytest.raises(ConnectionError):
+        quiet(ask, texts, **options)
+    ask.__defaults__ = (0.2, 20)
+    quiet(ask, texts, **options, overwrite=True)
+    assert answered == [*texts[:3], *texts]
+    assert "the answers of an interrupted labelling are discarded" in capsys.readouterr().err
+    assert (zoo.load_corpus(tmp_path / "soft.csv").train.probabilities.round(3) == np.float32([0.2, 0.8])).all()
+
+
+def test_a_labelling_without_answers_leaves_nothing_that_refuses_the_next(tmp_path):
+    def gone(batch):
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError):
+        quiet(gone, output=tmp_path / "soft.csv", labels=["bad", "gud"])
+    assert list(tmp_path.iterdir()) == []
+    quiet(by_length, output=tmp_path / "soft.csv", labels=LABELS)
+
+
+def test_damaged_settings_of_a_labelling_are_named_and_may_be_overwritten(folder, tmp_path):
+    unfinished = tmp_path / "soft.csv.unfinished"
+    unfinished.mkdir()
+    (unfinished / "answers.f32").write_bytes(bytes(12))
+    (unfinished / "settings.json").write_text("{")
+    with pytest.raises(ValueError, match=r"settings\.json is damaged|not JSON"):
+        quiet(folder, output=tmp_path / "soft.csv")
+    quiet(folder, output=tmp_path / "soft.csv", overwrite=True)
+    assert len(zoo.load_corpus(tmp_path / "soft.csv").train) == len(TEXTS)
+
+
+@pytest.mark.parametrize(("labels", "error"), [({"bad", "good"}, TypeError), (5, TypeError), ([1, 2], ValueError)])
+def test_labels_have_an_order_and_are_strings(labels, error, tmp_path):
+    with pytest.raises(error, match="labels must be"):
+        quiet(by_length, output=tmp_path / "soft.csv", labels=labels)
+
+
+def test_columns_named_by_numbers_are_labels_whatever_their_order(tmp_path):
+    def table(texts):
+        return pd.DataFrame({0: [0.75] * len(texts), 1: [0.25] * len(texts)})
+
+    quiet(table, output=tmp_path / "soft.csv", labels=["1", "0"])
+    corpus = zoo.load_corpus(tmp_path / "soft.csv")
+    assert corpus.label_names == ("0", "1")
+    assert corpus.train.probabilities[0].tolist() == [0.75, 0.25]
+
+
+def test_a_table_that_predict_wrote_teaches_with_all_its_probabilities(tmp_path):
+    (tmp_path / "answers.csv").write_text("text,label,probability,p_a,p_b,p_c\nx,a,0.6,0.6,0.4,0\ny,c,0.8,0,0.2,0.8\n")
+    quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv")
+    np.testing.assert_allclose(zoo.load_corpus(tmp_path / "soft.csv").train.probabilities[0], [0.6, 0.4, 0])
+
+
+def test_the_first_row_that_answers_a_repeated_text_counts(tmp_path, capsys):
+    (tmp_path / "answers.csv").write_text("text,label\nx,hm\nx,good\nx,bad\ny,bad\n")
+    quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv", labels=LABELS)
+    corpus = zoo.load_corpus(tmp_path / "soft.csv")
+    assert corpus.train.probabilities.tolist() == [[0, 1], [1, 0]]
+    assert "rows that repeat a text: 2" in capsys.readouterr().err
+    (tmp_path / "one.jsonl").write_text('{"text": "x", "probabilities": {"good": 1}}\n')
+    with pytest.raises(ValueError, match=r"one\.jsonl has probabilities of 'good' alone"):
+        quiet(tmp_path / "one.jsonl", None, output=tmp_path / "soft.csv", overwrite=True)
+
+
+def test_two_columns_for_one_label_of_a_file_of_answers_are_refused(tmp_path):
+    (tmp_path / "answers.csv").write_text("text,probability_1,probability_1.0\nx,0.9,0.1\n")
+    with pytest.raises(ValueError, match=r"of one label twice, as '1' and '1\.0'"):
+        quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv", labels=["1", "2"])
+
+
+def test_the_result_shows_few_of_many_labels_on_one_line(tmp_path):
+    labels = [f"label\n{i}" for i in range(30)]
+    result = quiet(lambda texts: [labels[0]] * len(texts), output=tmp_path / "soft.csv", labels=labels)
+    assert str(result).count("\n") == 0
+    assert r"label\n19 and 10 more labels" in str(result)
+
+
 class Dying:
     """A teacher that fails at its third batch, once, and remembers what it was asked."""
 
@@ -225,7 +331,7 @@ def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
     answers = tmp_path / "soft.csv.unfinished" / "answers.f32"
     with answers.open("ab") as file:  # as a kill in the middle of a batch leaves it
         file.write(b"12345")
-    with pytest.raises(ValueError, match="other settings: texts was"):
+    with pytest.raises(ValueError, match="other settings: the texts are others"):
         quiet(teacher, texts[:-1], output=tmp_path / "soft.csv", **options)
     teacher.is_ill = False
     quiet(teacher, texts, output=tmp_path / "soft.csv", **{**options, "progress": True})
@@ -319,8 +425,9 @@ def test_outputs_and_files_are_checked_before_any_work(tmp_path, folder):
     def never(texts):
         raise AssertionError("asked")
 
-    with pytest.raises(ValueError, match=r"its name does not show its format|is xlsx by its name"):
-        quiet(never, output=tmp_path / "soft.xlsx", labels=LABELS)
+    for name in ("soft.xlsx", "soft.tsv", "soft"):
+        with pytest.raises(ValueError, match=r"the output's name says how it is written. Accepted: .csv, .jsonl"):
+            quiet(never, output=tmp_path / name, labels=LABELS)
     (tmp_path / "soft.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="already exists"):
         quiet(never, output=tmp_path / "soft.csv", labels=LABELS)

@@ -118,9 +118,10 @@ def test_files_of_other_models_are_teachers(kind, tmp_path):
 def test_training_sentences_keep_their_tags_and_scored_ones_are_left_out(tmp_path):
     train, scored = TaggedSplit([["a", "cat"]], [["DET", "NOUN"]]), TaggedSplit([["It", "was", "BAD"]], [TAGS])
     corpus = TaggingCorpus("mine", TaggedSplit([["go", "a", "cat"]], [["VERB", *train.tags[0]]]), scored, train)
-    texts = [*SENTENCES, ["The", "film", "was", "good", "."], "A cat!", ["white space"]]
+    texts = [*SENTENCES, SENTENCES[0], "A cat!", ["white space"], ["-DOCSTART-"]]
     result = quiet(by_length, texts, output=tmp_path / "soft.conll", dataset=corpus, train_texts=True)
-    assert result.left_out == {"in dev": 1, "repeated": 1, "in test": 1, "with white space in a token": 1}
+    of_columns = {"with white space in a token": 1, "with -DOCSTART-, which begins a document": 1}
+    assert result.left_out == {"in dev": 1, "repeated": 1, "in test": 1, **of_columns}
     assert result.labelled == 1
     taught = corpus.with_train(zoo.load_corpus(tmp_path / "soft.conll"))
     assert taught.train.tokens[0] == ["go", "a", "cat"]
@@ -129,6 +130,32 @@ def test_training_sentences_keep_their_tags_and_scored_ones_are_left_out(tmp_pat
     assert taught.tag_names == corpus.tag_names
     own = quiet(by_length, None, output=tmp_path / "own.conll", dataset=corpus)
     assert (own.texts, own.labelled) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"tags": [1, 2]}, "has no answer: expected"),
+        ({"tags": [None, "X"]}, "has no answer: expected"),
+        ({"tags": ["X", ["Y"]]}, "has no answer: expected"),
+        ({"probabilities": {"X": 1, "Y": 0}}, "must be a list with an object for each token"),
+        ({"probabilities": 0.5}, "must be a list with an object for each token"),
+    ],
+)
+def test_answers_of_another_shape_are_refused_by_their_line(more, message, tmp_path):
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"tokens": ["a", "b"], **more}) + "\n")
+    with pytest.raises(ValueError, match=rf"answers\.jsonl, line 1.*{message}"):
+        quiet(tmp_path / "answers.jsonl", None, output=tmp_path / "soft.conll")
+
+
+def test_tags_are_different_and_a_file_beside_that_is_anothers_is_named(tmp_path):
+    for tags in (["A", "A", "B"], {"A", "B"}):
+        with pytest.raises((ValueError, TypeError), match="labels must be"):
+            quiet(by_length, output=tmp_path / "soft.conll", labels=tags)
+    (tmp_path / "soft.probabilities.jsonl").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match=r"soft\.probabilities\.jsonl already exists, and .*soft\.conll, to"):
+            quiet(by_length, output=tmp_path / "soft.conll", labels=TAGS, overwrite=overwrite)
 
 
 def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
@@ -149,7 +176,7 @@ def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
     unfinished = tmp_path / "soft.conll.unfinished" / "answers.f32"
     with unfinished.open("ab") as file:  # as a kill in the middle of a batch leaves it: one whole sentence, and more
         file.write(bytes(4 * 3 * (len(sentences[4]) + 1)))
-    with pytest.raises(ValueError, match="other settings: texts was"):
+    with pytest.raises(ValueError, match="other settings: the texts are others"):
         quiet(dying, sentences[:-1], output=tmp_path / "soft.conll", **options)
     is_ill = False
     quiet(dying, sentences, output=tmp_path / "soft.conll", **options)
@@ -176,7 +203,12 @@ def constant(answer):
         (by_length, {"labels": TAGS, "texts": []}, ValueError, "The list of sentences holds no sentence to label"),
         (by_length, {"labels": TAGS, "texts": None}, ValueError, "Say what to label"),
         (by_length, {"labels": TAGS, "texts": ["a", 3]}, TypeError, "texts"),
-        (by_length, {"labels": TAGS, "output": "soft.xlsx"}, ValueError, r"soft\.xlsx is xlsx by its name.* columns"),
+        (
+            by_length,
+            {"labels": TAGS, "output": "soft.xlsx"},
+            ValueError,
+            "output's name says how it is written",
+        ),
         (by_length, {"labels": TAGS, "output": "soft.conllu"}, ValueError, r"soft\.conllu cannot hold tags and prob"),
         (by_length, {"labels": TAGS[:2]}, ValueError, r"of shape \(4, 3\); the sentence has 4 words, .* 2 tags"),
         (constant([[1, 0, 0]]), {"labels": TAGS}, ValueError, r"of shape \(1, 3\); the sentence has 4 words"),

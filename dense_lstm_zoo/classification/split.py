@@ -55,8 +55,10 @@ class Split:
 
     def __post_init__(self, several: bool) -> None:
         checks.sequence(self.texts)
-        if self.is_soft:
+        if self.probabilities is not None and self.is_soft:
             self._complete_labels(several)
+        if self.labels is None:
+            raise ValueError("A split without labels needs probabilities (probabilities=); received neither.")
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         if isinstance(self.texts, StoredTexts):

@@ -26,14 +26,19 @@ _FOREIGN = ("json", "xls", "ods", "feather", "arrow", "pickle", "pkl", "xml", "h
 
 
 def format_of(
-    path: str | Path, accepted: Sequence[str], option: str, form: str | None = None, *, otherwise: str | None = None
+    path: str | Path,
+    accepted: Sequence[str],
+    option: str | None,
+    form: str | None = None,
+    *,
+    otherwise: str | None = None,
 ) -> str:
     """Return the format of a file: the one asked for, else by its name, else a default.
 
     Args:
         path: The file. Only its name matters. ".txt" does not decide, as many tables have it.
         accepted: The formats that can be read, or written.
-        option: The option that sets the format, such as "--dataset".
+        option: The option that sets the format, such as "--dataset", or None if the name alone does.
         form: The format that the user asked for.
         otherwise: The format if the name does not decide. Not needed if only one can be meant.
 
@@ -45,26 +50,31 @@ def format_of(
         'csv'
     """
     if form is not None:
-        return str(checks.one_of(option, form, accepted))
+        return str(checks.one_of(option or "format", form, accepted))
     suffix = ending(path)
     form = ENDINGS.get(suffix)
     if form is not None and form in accepted:
         return form
     choice = f"Accepted: {', '.join(accepted)}."
+    advice = "rename it" if option is None else f"give its format with {option}"
     if form not in (None, "text") or suffix in _FOREIGN:
         way_out = _WAYS_OUT.get(suffix, "") if option != "--format" else ""
-        raise ValueError(
-            f"{path} is {form or suffix} by its name. If it is not, give its format with {option}. {choice}{way_out}"
-        )
+        raise ValueError(f"{path} is {form or suffix} by its name. If it is not, {advice}. {choice}{way_out}")
     usual = [form for form in accepted if form not in _BY_NAME]
     only = usual[0] if len(usual) == 1 else None
     if (default := only or otherwise) not in accepted:
-        raise ValueError(f"{path}: its name does not show its format; give it with {option}. {choice}")
+        advice = "rename it" if option is None else f"give it with {option}"
+        raise ValueError(f"{path}: its name does not show its format; {advice}. {choice}")
     return str(default)
 
 
 def input_format(
-    path: str | Path, accepted: Sequence[str], option: str, form: str | None = None, *, otherwise: str | None = None
+    path: str | Path,
+    accepted: Sequence[str],
+    option: str | None,
+    form: str | None = None,
+    *,
+    otherwise: str | None = None,
 ) -> str:
     """Return the format of a file to read: that of ``format_of``, but tsv for a table that Excel wrote as text.
 

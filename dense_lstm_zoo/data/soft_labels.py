@@ -45,16 +45,20 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *
     columns = [
         name
         for name in names
-        if isinstance(name, str) and name.startswith(PREFIX) and name != PREFIX and name not in without
+        if isinstance(name, str) and name.startswith(PREFIX) and name.strip() != PREFIX and name not in without
     ]
     if len(columns) == 1:
         if says:
             say(f"{location}: the column {columns[0]!r} is not read; soft labels have a column for each label.")
         return {}
-    if len(set(columns)) < len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        raise ValueError(f"{location} has {columns.count(twice)} columns named {twice!r}; rename all but one.")
-    return {column: column.removeprefix(PREFIX).strip() for column in columns}
+    labels = [column.removeprefix(PREFIX).strip() for column in columns]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"{location} has {labels.count(twice)} columns named {f'{PREFIX}{twice}'!r}; rename all but one. Spaces "
+            "around a label do not count."
+        )
+    return dict(zip(columns, labels, strict=True))
 
 
 def may_lack(labels: LabelColumns) -> bool:
@@ -138,7 +142,7 @@ def present(shares: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_empty(share: object) -> bool:
-    return share is None or share != share or (isinstance(share, str) and not share.strip())
+    return share is None or share != share or (isinstance(share, str) and share.strip().lower() in ("", "nan"))
 
 
 def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> dict[str, Any]:
@@ -154,7 +158,10 @@ def of_json(row: Mapping[str, Any], without: Sequence[str], location: str) -> di
         raise ValueError(
             f"{location}: {NESTED!r} must be an object with the probability of each label; found {nested!r:.80}."
         )
-    return nested
+    shares = {str(label).strip(): share for label, share in nested.items()}
+    if len(shares) < len(nested) or "" in shares:
+        raise ValueError(f"{location}: {NESTED!r} names a label twice, or an empty one; found {[*nested]!r:.80}.")
+    return shares
 
 
 def checked(

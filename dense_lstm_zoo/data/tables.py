@@ -184,6 +184,8 @@ def _check_labels(table: Table) -> None:
         ("a label with a lone surrogate, which cannot be written to a file", lambda name: not checks.is_writable(name)),
     )
     for wrong, is_wrong in wrongs:
+        if table.soft is not None and (names := [name for name in table.soft.names if is_wrong(name)]):
+            raise ValueError(f"{table.path} has probabilities of {wrong}: {names[0]!a:.60}.")
         if places := table.labels.places(functools.partial(_has_wrong, is_wrong)):
             rows = table.name_rows([table.lines[place] for place in places])
             raise ValueError(f"{rows} with {wrong}; the first is {table.labels[places[0]]!a:.60}.")

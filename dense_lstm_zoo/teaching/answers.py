@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.frames import check_frame, is_frame
@@ -76,6 +77,26 @@ def probabilities_of(
         if np.isnan(rows[number]).any():
             raise ValueError(f"{location}: the probabilities hold NaN.")
     return checked_rows(rows, f"{teacher}, answer {{}}, counted from 0".format, is_several=is_several)
+
+
+def check_names(labels: Any) -> list[str]:
+    """Return the names of labels, in the order of a teacher's columns, as a list.
+
+    Raises:
+        TypeError: Anything but a string or a sequence, such as a set, which has no order.
+        ValueError: A name that is not a string, or empty.
+    """
+    if isinstance(labels, str):
+        return [labels]
+    if isinstance(labels, bytes | Mapping) or not (isinstance(labels, Sequence) or hasattr(labels, "tolist")):
+        raise TypeError(
+            f"labels must be a list, in the order of a teacher's columns; received {type(labels).__name__} "
+            f"{labels!r:.80}."
+        )
+    names = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise ValueError(f"labels must be strings that are not empty; received {labels!r:.80}.")
+    return names
 
 
 def of_names(names: Iterable[str], find: Callable[[str], int | None], count: int) -> np.ndarray:
@@ -169,7 +190,7 @@ def _check_labels(names: Iterable[object], labels: Sequence[str], location: str)
     keys = {written.key(label) for label in labels}
     for name in names:
         if written.key(str(name)) not in keys:
-            raise soft_labels.unknown_label(str(name), labels, location)
+            raise checks.unknown_name(f"label in {location}:", str(name), labels)
 
 
 def _numbers(answer: Any) -> np.ndarray:
@@ -185,7 +206,7 @@ def _numbers(answer: Any) -> np.ndarray:
 def _of_frame(answers: Any, labels: Sequence[str], teacher: str) -> np.ndarray:
     """Return the probabilities in a table, whose columns are labels, or as many as labels and without names."""
     frame = check_frame(teacher, answers)
-    if list(frame.columns) != list(range(len(labels))):
+    if list(frame.columns) != list(range(len(labels))) or {*map(str, frame.columns)} == {*map(written.key, labels)}:
         _check_labels(frame.columns, labels, teacher)
         columns = {written.key(str(column)): column for column in frame.columns}
         if lacking := [label for label in labels if written.key(label) not in columns]:

@@ -15,7 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo.storage.json_files import read_object
+from dense_lstm_zoo.storage.json_files import DamagedFileError, read_object
 from dense_lstm_zoo.storage.lock import Lock
 from dense_lstm_zoo.teaching.teachers import Teacher
 
@@ -36,7 +36,8 @@ class Labelling:
         teacher: The teacher.
         texts: The texts, in their order: strings, or lists of words, which have a row of answers for each word.
         batch_size: Texts that the teacher is asked for at once.
-        overwrite: Whether to discard answers that another teacher, or to other texts, gave.
+        overwrite: Whether to discard answers that another teacher, or to other texts, gave, and those of a function,
+            which is known by its name alone.
 
     Raises:
         BlockingIOError: Another process is labelling there.
@@ -60,7 +61,7 @@ class Labelling:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not (self.folder / _ANSWERS).is_file():
+        if not self._has_answers():
             self.remove()  # nothing to go on from
         self._lock.release()
 
@@ -128,17 +129,42 @@ class Labelling:
             **({"labels_per_text": "several"} if self._teacher.is_several else {}),
         }
         path = self.folder / _SETTINGS
-        before = read_object(path, advice=f"Delete {self.folder} to start over.") if path.is_file() else None
-        if before == json.loads(json.dumps(settings)):
-            return
-        if before is not None and not overwrite:
-            raise ValueError(
-                f"{self.folder} holds an interrupted labelling with other settings: "
-                f"{checks.difference(before, settings)}. Repeat its call to finish it, name another output, or "
-                "overwrite it (overwrite=True, --overwrite)."
-            )
+        is_anew = overwrite and self._teacher.is_known_by_name
+        if self._has_answers() and path.is_file() and not is_anew:
+            before = _read_settings(path, overwrite)
+            if before == json.loads(json.dumps(settings)):
+                return
+            if not overwrite:
+                raise ValueError(
+                    f"{self.folder} holds an interrupted labelling with other settings: "
+                    f"{_difference(before, settings)}. Repeat its call to finish it, name another output, or "
+                    "overwrite it (overwrite=True, --overwrite)."
+                )
+        if self._has_answers():
+            notes.say(f"{self.folder}: the answers of an interrupted labelling are discarded")
         (self.folder / _ANSWERS).unlink(missing_ok=True)
         files.write_json(path, settings)
+
+    def _has_answers(self) -> bool:
+        path = self.folder / _ANSWERS
+        return path.is_file() and path.stat().st_size > 0
+
+
+def _read_settings(path: Path, overwrite: bool) -> dict[str, Any]:
+    """Return the settings of a labelling. If it may be overwritten, they may be damaged."""
+    try:
+        return read_object(path, advice=f"Delete {path.parent} to start over.")
+    except DamagedFileError:
+        if not overwrite:
+            raise
+        return {}
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return a description of the settings that differ. A checksum of texts tells a reader nothing."""
+    own, others = ({name: value for name, value in each.items() if name != "texts"} for each in (before, now))
+    texts = [] if before.get("texts") == now["texts"] else ["the texts are others"]
+    return ", ".join([*texts, *([checks.difference(own, others)] if own != others else [])])
 
 
 def digest(texts: Iterable[Any]) -> str:

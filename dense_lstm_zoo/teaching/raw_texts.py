@@ -107,7 +107,7 @@ def _pairs(
 def _of_file(
     path: Path, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
 ) -> Iterator[tuple[str, Label | None]]:
-    form = input_format(path, records.FORMATS, "--input-format", otherwise="text")
+    form = input_format(path, records.FORMATS, None, otherwise="text")
     records.check_options(form, text_column or columns.column, encoding, delimiter)
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter, is_strict=True)
     with pipes.stream(path) as stream:
@@ -140,18 +140,43 @@ def keys_of(texts: Iterable[str | Sequence[str]]) -> Iterator[int]:
         yield text_hash(words_of(tokenize(joined.lower())))
 
 
-def without_copies(
-    raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[str]]], keys: set[int] | None = None
-) -> RawTexts:
-    """Return texts without those that repeat an earlier one, or a text that is scored, in the same words.
+def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[str]]]) -> RawTexts:
+    """Return texts without those that repeat an earlier one, but for spaces, and without near copies of scored texts.
+
+    A repeated text keeps its first label.
 
     Args:
         raw: The texts.
-        scored: The texts of dev and test, by the name of the part.
-        keys: Keys of texts that are repeated as well. Those of the result are added.
+        scored: The texts of dev and test, by the name of the part. A near copy of one has the same words.
     """
     part_of = {key: part for part, texts in scored.items() for key in keys_of(texts)}
-    result, keys = RawTexts(left_out=dict(raw.left_out)), set() if keys is None else keys
+    result, place_of = RawTexts(left_out=dict(raw.left_out)), dict[str, int]()
+    for text, label, key in zip(raw.texts, raw.labels, keys_of(raw.texts), strict=True):
+        place = place_of.setdefault(" ".join(text.split() if isinstance(text, str) else text), len(result.texts))
+        if key in part_of:
+            result.leave_out(f"in {part_of[key]}")
+        elif place == len(result.texts):
+            result.append(text, label)
+        elif label is None or result.labels[place] in (None, label):
+            result.labels[place] = result.labels[place] if label is None else label
+            result.leave_out("repeated")
+        else:
+            result.leave_out("repeated with another label")
+    return result
+
+
+def without_near_copies(
+    raw: RawTexts, texts: Iterable[str], scored: Mapping[str, Iterable[str | Sequence[str]]]
+) -> RawTexts:
+    """Return texts without those that have the words of an earlier one, of one of ``texts`` or of a scored one.
+
+    Args:
+        raw: The texts.
+        texts: Others.
+        scored: The texts of dev and test, by the name of the part.
+    """
+    part_of = {key: part for part, own in scored.items() for key in keys_of(own)}
+    result, keys = RawTexts(left_out=dict(raw.left_out)), set(keys_of(texts))
     for text, label, key in zip(raw.texts, raw.labels, keys_of(raw.texts), strict=True):
         if key in part_of:
             result.leave_out(f"in {part_of[key]}")

@@ -16,6 +16,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import read_object
 from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import SOFT_LABELS
 from dense_lstm_zoo.teaching.labelling import digest
 from dense_lstm_zoo.teaching.raw_texts import read_texts
 from dense_lstm_zoo.teaching.teach import teach
@@ -99,10 +100,10 @@ def self_train(
         augment: As for ``teach``.
         seed: The first seed.
         progress: Whether to print progress.
-        **training: Arguments of ``train``.
+        **training: Arguments of ``train``. Those of soft labels hold for the rounds that have some.
 
     Raises:
-        ValueError: As for ``train`` and ``teach``, or a model whose texts have no label each.
+        ValueError: As for ``train`` and ``teach``, a model whose texts have no label each, or ``folds``.
 
     Example:
         ``print(zoo.self_train("bilstm", "few.csv", "raw.txt", "runs/self", rounds=2))``
@@ -111,17 +112,29 @@ def self_train(
 
     checks.seed(seed, models)
     task = check_request(name, rounds, models, threshold, augment)
+    for option in SOFT_LABELS:
+        option.check(training.get(option.name))
+    if "folds" in training or "only_folds" in training:
+        raise ValueError(
+            "self_train takes no folds: the models of a round label texts together, and each would teach the others "
+            "its training texts, which test them. Give seeds with models= (--models)."
+        )
     folder, texts = files.resolved(run_dir), read_texts(texts).texts
     corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
+    chance = 0.5 if corpus.is_several else 1 / len(corpus.label_names)
+    if threshold < chance:
+        raise ValueError(f"threshold must be from {chance:.3g} to 1, or every text is sure; received {threshold:g}.")
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
     source = {"texts": digest(texts), "augment": augment}
     _check_source(folder, source)
+    labels_alone = {x: value for x, value in training.items() if x not in {option.name for option in SOFT_LABELS}}
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):
+        settings = training if current.train.is_soft else labels_alone
         run = run_protocol(
-            name, current, folder / f"round{number}", seeds=models, seed=seed, progress=progress, **training
+            name, current, folder / f"round{number}", seeds=models, seed=seed, progress=progress, **settings
         )
         own = [folder / f"round{number}" / each for each in run.runs["run"]]
         row: dict[str, Any] = {

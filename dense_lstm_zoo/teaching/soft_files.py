@@ -28,7 +28,7 @@ def check_format(output: Target) -> str:
     Raises:
         ValueError: Another format, or Parquet without the library that writes it.
     """
-    form = format_of(output.path, FORMATS, "--output")
+    form = format_of(output.path, FORMATS, None)
     if form == "parquet" and importlib.util.find_spec("pyarrow") is None:
         raise ValueError(f"{output.path} is written with pyarrow, which is not installed: {install.extra('parquet')}.")
     return form

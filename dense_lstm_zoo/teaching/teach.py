@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.label_columns import SEPARATOR, Label, names_of
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.display import notes
@@ -18,9 +19,10 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching import soft_files, teachers, token_teaching
+from dense_lstm_zoo.teaching.answers import check_names
 from dense_lstm_zoo.teaching.augmenting import copies
 from dense_lstm_zoo.teaching.labelling import Labelling
-from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies
+from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies, without_near_copies
 from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher, say_overlap
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 Source = str | os.PathLike[str] | Bundle | Teacher | Callable[[list[str]], Any]
 UNANSWERED = "without an answer"
+_SHOWN = 20  # labels
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,9 @@ class TeachResult:
     is_several: bool = False
 
     def __str__(self) -> str:
-        lines = [f"{self.path}: {self.texts:,} texts with probabilities of {', '.join(self.labels)}, by {self.teacher}"]
+        more = f" and {len(self.labels) - _SHOWN:,} more labels" if len(self.labels) > _SHOWN else ""
+        labels = escape_controls(", ".join(self.labels[:_SHOWN])) + more
+        lines = [f"{self.path}: {self.texts:,} texts with probabilities of {labels}, by {self.teacher}"]
         if self.labelled:
             lines.append(f"{self.labelled:,} of them have a label of their own")
         if self.copies:
@@ -177,6 +182,11 @@ def teach(
             f"{corpus.name} has no dev texts. Those that train holds out may have copies among the texts to learn; "
             "hold them out first with corpus.with_dev(), and give that corpus here and, with with_train, to train."
         )
+    if augment and corpus is None:
+        notes.say(
+            "no dataset is given: texts that train holds out for dev may have changed copies among those to learn. "
+            "Give train a dev file (--dev-file), or give a dataset with dev texts here."
+        )
     return _label(source, raw, num_copies, target, batch_size or source.batch_size, overwrite, progress)
 
 
@@ -229,11 +239,9 @@ def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     """Return the labels of the student, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.label_names)
-    names = [labels] if isinstance(labels, str) else list(labels)
-    if len(names) < 2 or len({written.key(str(name)) for name in names}) < len(names):
+    names = check_names(labels)
+    if len(names) < 2 or len({*map(written.key, names)}) < len(names):
         raise ValueError(f"labels must be at least two different strings; received {labels!r:.80}.")
-    if not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError(f"labels must be strings that are not empty; received {labels!r:.80}.")
     checks.writable("The label", names)
     if corpus is not None and {*map(written.key, names)} != {*map(written.key, corpus.label_names)}:
         raise ValueError(
@@ -297,8 +305,7 @@ def _own_labels(raw: RawTexts, teacher: Teacher) -> list[Label | None]:
 
 def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed: int) -> tuple[RawTexts, int]:
     """Return the texts without copies of others and of scored texts, then changed copies, and how many these are."""
-    keys: set[int] = set()
-    raw = without_copies(raw, parts, keys)
+    raw = without_copies(raw, parts)
     if not raw.texts:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in raw.left_out.items())
         raise ValueError(f"There is no text to label: of all texts, {reasons}.")
@@ -307,7 +314,7 @@ def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed
     changed = RawTexts()
     for copy in _copies(raw.texts, augment, seed):
         changed.append(copy)
-    changed = without_copies(changed, parts, keys)
+    changed = without_near_copies(changed, raw.texts, parts)
     for reason, count in changed.left_out.items():
         raw.leave_out(f"{reason}, of the changed copies", count)
     return RawTexts([*raw.texts, *changed.texts], [*raw.labels, *changed.labels], raw.left_out), len(changed.texts)

@@ -34,6 +34,7 @@ class Teacher(abc.ABC):
         batch_size: Texts that it is asked for at once.
         takes_tokens: Whether a text is a list of words, each of which has probabilities.
         is_several: Whether texts may have several labels. Each probability is then one by itself.
+        is_known_by_name: Whether its identity is a name alone, so that it may answer otherwise now.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Teacher(abc.ABC):
     batch_size: int
     takes_tokens: bool = False
     is_several: bool = False
+    is_known_by_name: bool = False
 
     @abc.abstractmethod
     def answer(self, texts: list[str]) -> np.ndarray:
@@ -118,7 +120,7 @@ class FunctionTeacher(Teacher):
         is_several: Whether texts may have several labels.
     """
 
-    batch_size = _FUNCTION_TEXTS
+    batch_size, is_known_by_name = _FUNCTION_TEXTS, True
 
     def __init__(
         self, function: Callable[[list[str]], Any], labels: Sequence[str], *, is_several: bool = False
@@ -160,6 +162,7 @@ class SeveralTeachers(Teacher):
             check_labels(teacher, self.labels, teachers[0].name)
             check_kind(teacher, teachers[0].is_several, teachers[0].name)
         self.is_several = teachers[0].is_several
+        self.is_known_by_name = any(teacher.is_known_by_name for teacher in teachers)
         self.name = " and ".join(teacher.name for teacher in teachers)
         self.identity = ", ".join(teacher.identity for teacher in teachers)
         self.batch_size = min(teacher.batch_size for teacher in teachers)

@@ -35,7 +35,7 @@ class TokenFunction(Teacher):
         tags: The tags, in the order of the columns.
     """
 
-    batch_size, takes_tokens = _AT_ONCE, True
+    batch_size, takes_tokens, is_known_by_name = _AT_ONCE, True, True
 
     def __init__(self, function: Callable[[list[list[str]]], Any], tags: Sequence[str]) -> None:
         self._function, self.labels = function, list(tags)
@@ -125,7 +125,7 @@ def read_file(path: Path, tags: Sequence[str] | None, task: Task, encoding: str 
     import numpy as np
 
     path = files.existing_file(path)
-    if format_of(path, ("columns", "jsonl"), "--input-format", otherwise="columns") == "columns":
+    if format_of(path, ("columns", "jsonl"), None, otherwise="columns") == "columns":
         split, _ = task.read_file("columns", path, encoding=encoding or "utf-8")
         sentences, names, own = split.tokens, list(split.tag_names), split.tags
         matrices: list[Any] = list(split.probabilities) or [None] * len(sentences)
@@ -158,9 +158,10 @@ def _of_json_lines(path: Path, encoding: str | None) -> tuple[list[list[str]], l
         for record in records.read_records(stream, str(path), options).records:
             row: dict[str, Any] = dict(zip(record.names, record.cells, strict=True))
             shares, tags = row.get(soft_labels.NESTED), row.get("tags")
-            if shares and not isinstance(shares[0], dict):
+            if isinstance(shares, list) and not any(isinstance(share, dict) for share in shares):
                 shares = None  # the probability of each tag that a model has given, as predict writes it
-            if shares is None and (not isinstance(tags, list) or len(tags) != len(record.text)):
+            has_tags = isinstance(tags, list) and all(isinstance(tag, str) and tag.strip() for tag in tags)
+            if shares is None and not (has_tags and len(tags or ()) == len(record.text)):
                 raise ValueError(
                     f"{record.location} has no answer: expected 'probabilities', an object for each word, or 'tags', a "
                     "string for each."

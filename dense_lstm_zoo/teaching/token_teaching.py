@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from dense_lstm_zoo.storage import files, outputs
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching import soft_files, token_teachers
+from dense_lstm_zoo.teaching.answers import check_names
 from dense_lstm_zoo.teaching.labelling import Labelling
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, without_copies
 from dense_lstm_zoo.teaching.teachers import Teacher, say_overlap
@@ -33,7 +35,13 @@ def is_for_tokens(target: Target) -> bool:
     Raises:
         ValueError: A name that shows no format of soft labels.
     """
-    return format_of(target.path, (*soft_files.FORMATS, "columns"), "--output") == "columns"
+    try:
+        return format_of(target.path, (*soft_files.FORMATS, "columns"), None) == "columns"
+    except ValueError:
+        raise ValueError(
+            f"{target.path}: the output's name says how it is written. Accepted: .csv, .jsonl, .parquet, and of a "
+            "tagger .conll."
+        ) from None
 
 
 def check_target(target: Target) -> Target:
@@ -48,6 +56,11 @@ def check_target(target: Target) -> Target:
     beside = soft_sentences.file_beside(target.path)
     # After a kill between the two files, the labelling is still there.
     is_ours = target.real.exists() or _unfinished(target).exists()
+    if not is_ours and os.path.lexists(beside):
+        raise FileExistsError(
+            f"{beside} already exists, and {target.path}, to which it would belong, does not: it may be another "
+            "file's. Name another output, or delete it."
+        )
     return outputs.check_output(beside, overwrite=is_ours)
 
 
@@ -150,12 +163,13 @@ def _tags(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     """Return the tags of the student, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.tag_names)
-    if isinstance(labels, str) or len(set(labels)) < 2 or not all(isinstance(name, str) for name in labels):
+    names = check_names(labels)
+    if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"labels must be at least two different strings; received {labels!r:.80}.")
-    for name in labels:
+    for name in names:
         if corpus is not None and name not in corpus.tag_names:
             raise checks.unknown_name(f"tag for {corpus.name}:", name, corpus.tag_names)
-    return list(labels)
+    return names
 
 
 def _sentences(

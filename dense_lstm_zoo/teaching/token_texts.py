@@ -61,10 +61,12 @@ def add(raw: RawTexts, tokens: list[str], tags: Sequence[str] | None = None) -> 
     """Add a sentence with its tags, or None, unless it is empty or a file in columns cannot hold it."""
     if not tokens:
         raw.leave_out("empty")
-    elif all(len(token.split()) == 1 and token == token.strip() and token != "-DOCSTART-" for token in tokens):
-        raw.append(tokens, tags)  # type: ignore[arg-type]  # of tokens
-    else:
+    elif not all(len(token.split()) == 1 and token == token.strip() for token in tokens):
         raw.leave_out("with white space in a token")
+    elif "-DOCSTART-" in tokens:
+        raw.leave_out("with -DOCSTART-, which begins a document")
+    else:
+        raw.append(tokens, tags)  # type: ignore[arg-type]  # of tokens
 
 
 def _sentences(
@@ -82,7 +84,7 @@ def _sentences(
 
 
 def _of_file(path: Path, text_column: str | None, encoding: str | None, delimiter: str | None) -> Iterator[Any]:
-    form = input_format(path, records.TAGGER_FORMATS, "--input-format", otherwise="text")
+    form = input_format(path, records.TAGGER_FORMATS, None, otherwise="text")
     records.check_options(form, text_column, encoding, delimiter)
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter, tokens=True)
     with pipes.stream(path) as stream:

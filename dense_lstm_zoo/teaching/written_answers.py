@@ -91,18 +91,14 @@ def read_answers(
             in several labels.
     """
     path = files.existing_file(path)
-    form = input_format(path, records.FORMATS[1:], "--input-format")
+    form = input_format(path, records.FORMATS[1:], None)
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
     columns = LabelColumns.of_options(label_column, label_separator, None, default=None)
     soft, texts, answers, places = SoftRows(), list[str](), list[tuple[Label, float]](), list[str]()
-    keys, repeats = set[str](), 0
     with pipes.stream(path) as stream:
         for record in records.read_records(stream, str(path), options).records:
-            text = str(record.text).strip()
-            if not text or text in keys:
-                repeats += bool(text)
+            if not (text := str(record.text).strip()):
                 continue
-            keys.add(text)
             row = dict(zip(record.names, record.cells, strict=True))
             shares, answer = _answer(row, record.location, text_column, columns)
             soft.append(shares, record.location)
@@ -111,8 +107,8 @@ def read_answers(
             places.append(record.location)
     if not texts:
         raise ValueError(f"{path} holds no answers.")
-    if repeats:
-        say(f"{path}: rows that repeat a text: {repeats:,}. The first answer to it counts.")
+    if len(soft.names) == 1:
+        raise ValueError(f"{path} has probabilities of {soft.names[0]!r} alone; give those of each label.")
     own_labels = [label for label, _ in answers]
     check_one_kind(own_labels, str(path), lambda label: places[own_labels.index(label)])
     kind = kind_of(own_labels, columns)
@@ -129,14 +125,28 @@ def read_answers(
                 raise ValueError(f"{places[number]}: a confidence must be from 0 to 1; found {confidence:g}.")
             rows[number] = one_hot(place, len(names), confidence)
     checked = checked_rows(rows, places.__getitem__, is_several=are_several)
-    return WrittenAnswers(path.name, files.sha256(path), names, texts, checked, are_several)
+    firsts = _first_answers(texts, checked)
+    if repeats := len(texts) - len(firsts):
+        say(f"{path}: rows that repeat a text: {repeats:,}. The first answer to it counts.")
+    texts = [texts[place] for place in firsts]
+    return WrittenAnswers(path.name, files.sha256(path), names, texts, checked[firsts], are_several)
+
+
+def _first_answers(texts: Sequence[str], rows: np.ndarray) -> list[int]:
+    """Return for each text the place of the first row that answers it, or of its first row if none does."""
+    place_of: dict[str, int] = {}
+    answered = (rows == rows).all(axis=1).tolist()
+    for place, text in enumerate(texts):
+        if not answered[place_of.setdefault(text, place)] and answered[place]:
+            place_of[text] = place
+    return list(place_of.values())
 
 
 def _answer(
     row: Mapping[str, Any], location: str, text_column: str | None, columns: LabelColumns
 ) -> tuple[Mapping[str, Any], tuple[Label, float]]:
     """Return the probabilities of a row or, without any, its label or labels with the confidence in it."""
-    shares = soft_labels.present(soft_labels.of_json(row, [text_column or "text"], location))
+    shares = soft_labels.present(soft_labels.of_json(row, [text_column or "text"], location) or _of_predict(row))
     if shares:
         return shares, ("", 1.0)
     column = columns.column or next((name for name in _LABELS if name in row), None)
@@ -160,6 +170,12 @@ def _answer(
     return {}, (label, 1.0)
 
 
+def _of_predict(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the probabilities of a table that ``predict`` wrote: ``p_NAME`` beside ``label`` and ``probability``."""
+    shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
+    return shares if "probability" in row and row.get("label") in shares else {}
+
+
 def _own_labels(path: Path, soft: SoftRows, answers: list[str]) -> Iterator[str]:
     """Return the labels of a file: of its columns, or those that its rows have."""
     if soft.names:
@@ -181,9 +197,12 @@ def _of_soft(soft: SoftRows, names: list[str], path: Path, count: int) -> np.nda
     if not soft.names:
         return rows
     place_of = {written.key(name): place for place, name in enumerate(names)}
+    first_of: dict[str, str] = {}
     for label in soft.names:
         if written.key(label) not in place_of:
             raise soft_labels.unknown_label(label, names, path.name)
+        if (first := first_of.setdefault(written.key(label), label)) != label:
+            raise ValueError(f"{path} has probabilities of one label twice, as {first!r} and {label!r}.")
     values = soft.values
     rows[~np.isnan(values).all(axis=1)] = 0.0
     for column, label in enumerate(soft.names):
