@@ -14,7 +14,7 @@ from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
-from dense_lstm_zoo.comparing.outcomes import OfClass, of_labels
+from dense_lstm_zoo.comparing.outcomes import OfClass, of_label_sets, of_labels
 from dense_lstm_zoo.language import comparison as words_compared
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.bundle_harness import LABELS, TAGS, bundle
@@ -74,6 +74,21 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
     assert intervals["accuracy"].value == pytest.approx((first == right).mean() - (second == right).mean())
     hits, both = ((right == 1) & (first == 1)).sum(), (right == 1).sum() + (first == 1).sum()
     assert outcomes.of_model(0)[OfClass("b")] == pytest.approx(2 * hits / both)
+
+
+def test_answers_of_several_labels_differ_though_a_name_holds_a_bar():
+    right, first, second = (np.array([row], bool) for row in ([1, 0, 0], [0, 0, 1], [1, 1, 0]))
+    outcomes = of_label_sets(["x"], right, first, second, ["a", "b", "a|b"])
+    assert (outcomes.right, outcomes.answers) == (["a"], (['["a|b"]'], ["a|b"]))
+
+
+def test_the_file_of_the_texts_is_not_overwritten_with_their_differences(classifiers, labelled, tmp_path, capsys):
+    file = tmp_path / "mine.csv"
+    file.write_bytes(content := labelled.read_bytes())
+    options = ("--output", file, "--overwrite")
+    for texts in (("--test-file", file), ("--dataset", file)):
+        assert "mine.csv is the file of the texts; name another" in refused(capsys, *classifiers, *texts, *options)
+    assert file.read_bytes() == content
 
 
 def test_equal_models_differ_by_nothing_and_a_class_that_nobody_has_is_not_scored():
@@ -238,7 +253,7 @@ def test_runs_on_a_users_file_are_compared_on_the_test_file_that_both_recorded(l
     assert zoo.compare(*folders, draws=100).count == 35
     with_run_file(folders[1], dataset="csv", train_file="train.csv", test_file=str(tmp_path / "other.csv"))
     message = refused(capsys, *folders)
-    assert "they must be the same" in message
+    assert "texts must be the same" in message
     assert "other.csv" in message
     for fold, folder in enumerate(folders, start=1):
         with_run_file(folder, dataset="csv", train_file=str(labelled), folds=5, only_folds=[fold])
@@ -363,4 +378,6 @@ def test_folders_of_folds_have_the_corrected_interval(tmp_path):
     second = runs(tmp_path / "b", "bilstm", [0.7, 0.85], folds=5)
     comparison = zoo.compare(first, second)
     assert comparison.difference == paired_t([0.8, 0.9], [0.7, 0.85], folds=5)
+    with pytest.raises(ValueError, match=r"or two runs, such as .*a/fold01_seed1"):
+        zoo.compare(first, second / "fold01_seed1")
     assert any("Nadeau and Bengio" in note for note in comparison.notes)

@@ -150,7 +150,7 @@ BAD_TEXTS = {
     "a missing text": ((["a", None], [0, 1]), {}, "It is missing"),
     "another number": ((["a", "b"], [0]), {}, "labels must be one per text; received 1 for 2 texts"),
     "one hot": ((["a", "b"], np.eye(2)), {}, r"received shape (2, 2). Turn one-hot rows into integers: argmax"),
-    "mixed": ((["a", "b"], ["x", 1]), {}, "Labels must be all integers; item 0, counted from 0, is 'x'"),
+    "mixed": ((["a", "b"], ["x", 1]), {}, "Labels must be all strings or all integers; item 1, counted from 0, is 1"),
     "floats": ((["a", "b"], [0.0, 1.0]), {}, "is 0.0 (float)"),
     "negative": ((["a", "b"], [0, -1]), {}, "item 1, counted from 0, is -1"),
     "one label": ((["a", "b"], ["x", "x"]), {}, "at least two labels; received only 'x'"),

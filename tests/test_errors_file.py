@@ -1,6 +1,7 @@
 """The file of evaluate --errors, with the line of every wrong answer, and the sentences in a tagger's report."""
 
 import csv
+import json
 
 import pytest
 
@@ -104,6 +105,28 @@ def test_lines_are_not_part_of_the_data():
     sentences, in_file = TaggedSplit([["a"]], [["X"]]), TaggedSplit([["a"]], [["X"]], [[3]])
     assert in_file == sentences
     assert [*job._contents(in_file)] == [*job._contents(sentences)]
+
+
+def test_the_file_of_the_texts_in_a_folder_is_not_overwritten(saved_bundle, labelled, tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / f"test{labelled[0].suffix}"
+    file.write_bytes(content := labelled[0].read_bytes())
+    file.with_stem("train").write_bytes(content)
+    words = ("--dataset", file.parent, "--errors", file, "--overwrite")
+    status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
+    assert (status, file.read_bytes()) == (2, content)
+    assert "is the file of the texts; name another one" in err
+
+
+def test_a_run_of_a_file_needs_the_file_to_score(saved_bundle, capsys, monkeypatch):
+    monkeypatch.setattr("dense_lstm_zoo.cli.evaluate.load_bundle", None)  # it is not reached
+    folder = saved_bundle("bilstm")
+    config = json.loads((folder / "config.json").read_text())
+    config["training"]["dataset"] = "jsonl"
+    monkeypatch.setattr("dense_lstm_zoo.bundles.folder.BundleFolder.read_config", lambda *_: config)
+    status, _, err = output_of(capsys, "evaluate", folder)
+    assert status == 2
+    assert "was trained on 'jsonl', which is no published corpus: give its test texts as --test-file FILE" in err
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,9 @@ def test_what_is_no_text_is_refused(texts, message, classifier):
         (TEXTS, pd.DataFrame({"a": [1, None] * 20, "b": 1}), "row 1, counted from 0, holds None"),
         (TEXTS, np.eye(2), r"inconsistent numbers of samples: \[40, 2\]"),
         (TEXTS, pd.DataFrame([[0, 1]] * 40, columns=["a", "a"]), "label_names must differ"),
-        (TEXTS[:4], STARS[:4], "leaves none for dev"),
+        (TEXTS[:4], STARS[:4], "leaves none for dev.* a recipe that needs none"),
+        (TEXTS[:4], ["a", 1, "a", 1], "y must hold labels of one type; received int and str"),
+        (TEXTS[:4], ["a", float("nan"), "a", "b"], "y holds a missing label .* as item 1"),
     ],
 )
 def test_labels_that_cannot_be_learnt_are_refused(texts, labels, message):

@@ -8,6 +8,7 @@ import pytest
 from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.classification import suggesting
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo_runtime.decisions import Decisions
 from tests import bundle_harness
 
 TEXTS = [
@@ -57,6 +58,33 @@ def test_unsure_texts_are_taken_before_sure_ones_and_equal_ones_once():
     assert len(suggesting.choose(many, np.zeros((40, 2)), 5)) == 1
 
 
+def test_many_texts_that_read_alike_leave_room_for_others():
+    probabilities = np.r_[np.tile([0.5, 0.5], (100, 1)), np.tile([0.9, 0.1], (25, 1))]
+    features = np.r_[np.zeros((100, 1)), np.arange(1.0, 26)[:, None]]
+    rows = suggesting.choose(probabilities, features, 5)
+    assert len(rows) == 5
+    assert sum(row < 100 for row in rows) <= 1
+
+
+class OfTwoLabels:
+    """A model that finds ``i`` percent of spam in the text "text i"."""
+
+    labels, is_several, train_texts = ("ham", "spam"), False, None
+    decisions = Decisions(labels, thresholds={"spam": 0.2})
+
+    def probabilities(self, texts):
+        shares = np.array([int(text.split()[1]) / 100 for text in texts])
+        return np.stack([1 - shares, shares], axis=1)
+
+    embed = probabilities
+
+
+def test_a_threshold_of_two_labels_decides_what_is_unsure_and_which_label_is_given():
+    suggestions = suggesting.suggest(OfTwoLabels(), [f"text {share}" for share in (90, 50, 22, 19, 5)], 5)
+    assert [each.text for each in suggestions] == ["text 19", "text 22", "text 5", "text 50", "text 90"]
+    assert [(each.label, round(each.probability, 2)) for each in suggestions[:2]] == [("ham", 0.81), ("spam", 0.22)]
+
+
 def test_empty_repeated_and_known_texts_are_left_out(bundle):
     suggestions = bundle.suggest(TEXTS, 50)
     assert sorted(each.index for each in suggestions) == [0, 1, 5, 6]
@@ -99,7 +127,11 @@ def test_the_command_writes_a_table_to_fill_in(folder, tmp_path, capsys):
     assert run("suggest", folder, "--file", tmp_path / "raw.csv", "-n", "9") == 0
     printed = capsys.readouterr()
     assert "\n'=1+1 good,," in printed.out
-    assert printed.err == "only 3 texts are left to label; 9 were asked for.\n"
+    assert printed.err.startswith("9 texts were asked for, and 3 can be suggested: the others are empty, were trained")
+    content = (tmp_path / "raw.csv").read_text()
+    assert run("suggest", folder, "--file", tmp_path / "raw.csv", "--output", tmp_path / "raw.csv", "--overwrite") == 2
+    assert "raw.csv is the file of the texts; name another one" in capsys.readouterr().err
+    assert (tmp_path / "raw.csv").read_text() == content
 
 
 def test_the_table_has_the_columns_of_the_training_file_and_no_name_twice(bundle, tmp_path, capsys, monkeypatch):

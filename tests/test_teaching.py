@@ -240,11 +240,11 @@ def test_a_changed_function_is_asked_for_all_texts_if_it_may_overwrite(tmp_path,
 
 
 def test_a_labelling_without_answers_leaves_nothing_that_refuses_the_next(tmp_path):
-    def gone(batch):
+    def unreachable(batch):
         raise ConnectionError("gone")
 
     with pytest.raises(ConnectionError):
-        quiet(gone, output=tmp_path / "soft.csv", labels=["bad", "gud"])
+        quiet(unreachable, output=tmp_path / "soft.csv", labels=["bad", "gud"])
     assert list(tmp_path.iterdir()) == []
     quiet(by_length, output=tmp_path / "soft.csv", labels=LABELS)
 

@@ -54,6 +54,19 @@ class Steps(keras.callbacks.Callback):
         self.steps = self.params["steps"]
 
 
+@pytest.mark.parametrize("names", [[1, 0], [True, False], [1, 2, 3], [1.0, 2.0], [None, "a"]])
+def test_names_that_are_no_strings_are_refused_as_labels_may_be_their_places(names):
+    with pytest.raises(ValueError, match="label_names must be strings; item 0, counted from 0, is"):
+        new_model(label_names=names)
+    assert new_model(label_names=[0, np.int64(1)]).label_names == ("0", "1")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_label_is_named_by_its_place(missing):
+    with pytest.raises(TypeError, match=r"all strings or all integers; item 1, counted from 0, is (None|nan)"):
+        new_model().fit(TEXTS[:3], ["neg", missing, "pos"])
+
+
 @pytest.mark.parametrize(
     "weights", [pytest.param(None, marks=pytest.mark.slow, id="alike"), pytest.param(WEIGHTS, id="weighted")]
 )

@@ -58,9 +58,8 @@ class Overlap:
         return self.count >= 10 or (self.count > 0 and 100 * self.count >= self.texts)
 
     def __str__(self) -> str:
-        return (
-            f"{self.count:,} of {self.texts:,} ({self.count / max(self.texts, 1):.1%}), such as {self.example!r:.120}"
-        )
+        total = f"{self.texts:,} of at least {_SHORTEST} words ({self.count / max(self.texts, 1):.1%})"
+        return f"{self.count:,} of {total}, such as {self.example!r:.120}"
 
 
 def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
@@ -69,7 +68,7 @@ def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
     Example:
         >>> hashes = hash_texts([["it", "is", "very", "good"], ["no"]])
         >>> str(overlap(hashes, [["no"], ["It", "is", "very", "good"], ["it", "is", "not", "good"]]))
-        "1 of 2 (50.0%), such as 'It is very good'"
+        "1 of 2 of at least 4 words (50.0%), such as 'It is very good'"
     """
     import numpy as np
 

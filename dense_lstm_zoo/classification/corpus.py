@@ -188,7 +188,8 @@ class Corpus(AnyCorpus):
         if not sizes.sum():
             raise ValueError(
                 f"fraction={fraction!r} of {total} training examples leaves none for dev, "
-                f"since each of {len(members)} labels keeps at least one for training."
+                f"since each of {len(members)} labels keeps at least one for training. Give more texts, a dev file "
+                "(--dev-file), or a recipe that needs none (--recipe few_labels)."
             )
         generator = np.random.Generator(np.random.PCG64(seed))
         dev_indices = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]

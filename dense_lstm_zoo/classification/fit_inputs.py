@@ -166,6 +166,12 @@ def labels_of(
             raise checks.unknown_name("label", unknown, names)
         indices = np.array([index[label] for label in values], np.int32)
     else:
+        if any(isinstance(label, str) for label in values):
+            place, other = next((place, x) for place, x in enumerate(values) if not isinstance(x, str))
+            raise TypeError(
+                f"Labels must be all strings or all integers; item {place}, counted from 0, is {other!r:.80} "
+                f"({type(other).__name__})."
+            )
         indices = class_indices(values, num_texts, None if names is None else len(names))
         names = tuple(map(str, range(int(indices.max()) + 1))) if names is None else names
     if len(names) < 2:

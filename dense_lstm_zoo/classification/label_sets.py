@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dense_lstm_zoo.classification.calibration import log_likelihoods, probabilities
+from dense_lstm_zoo_runtime import answers
 from dense_lstm_zoo_runtime.decisions import Decisions
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.split import Split
 
-SEPARATOR = "|"  # between labels for people
 _BINS = 10
 _WRONG = 20
 _FEW = 5  # texts with a label on dev: below, its own threshold would follow chance
@@ -25,7 +25,7 @@ _FEW = 5  # texts with a label on dev: below, its own threshold would follow cha
 
 def joined(label_names: Sequence[str], row: np.ndarray) -> str:
     """Return the labels of a row of targets as one string, for people."""
-    return SEPARATOR.join(label_names[place] for place in np.flatnonzero(row).tolist())
+    return answers.joined([label_names[place] for place in np.flatnonzero(row).tolist()])
 
 
 def exact_matches(targets: np.ndarray, predictions: np.ndarray) -> np.ndarray:

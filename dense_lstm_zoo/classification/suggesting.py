@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +46,8 @@ def choose(probabilities: np.ndarray, features: np.ndarray, number: int, seed: i
         >>> choose(probabilities, np.array([[0.0], [1.0], [0.0], [5.0]]), number=2)
         array([0, 3])
     """
-    unsure, uncertainty = _least_sure(_margins(probabilities), number)
-    return unsure[_unlike(features[unsure], uncertainty, number, seed)]
+    unsure, rows = _candidates(_margins(probabilities), features.__getitem__, number)
+    return unsure[_unlike(rows, 1 - _margins(probabilities)[unsure], number, seed)]
 
 
 def _margins(probabilities: np.ndarray) -> np.ndarray:
@@ -56,11 +56,23 @@ def _margins(probabilities: np.ndarray) -> np.ndarray:
     return margins
 
 
-def _least_sure(margins: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the candidates for a choice, the least sure first, and how unsure each is."""
-    uncertainty = 1 - margins
-    candidates = np.argsort(-uncertainty, kind="stable")[: _CANDIDATES * number]
-    return candidates, uncertainty[candidates]
+def _candidates(
+    margins: np.ndarray, features_of: Callable[[np.ndarray], np.ndarray], number: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the candidates for a choice, the least sure first, and the features of each.
+
+    Where many texts have the same features, there are more candidates: as many as it takes for ``number`` that differ.
+
+    Args:
+        margins: How sure the model is of each text.
+        features_of: Returns the features of texts with these indices.
+        number: How many are chosen of them.
+    """
+    order, size = np.argsort(margins, kind="stable"), _CANDIDATES * number
+    features = features_of(order[:size])
+    while len(features) < len(order) and len(np.unique(features, axis=0)) < number:
+        features = np.concatenate([features, features_of(order[len(features) : len(features) + size])])
+    return order[: len(features)], features
 
 
 def _unlike(features: np.ndarray, uncertainty: np.ndarray, number: int, seed: int) -> np.ndarray:
@@ -97,18 +109,21 @@ def suggest(bundle: Any, texts: Sequence[str], number: int, seed: int = 1) -> li
             f"There is no text to label: of {len(texts):,}, all are empty or were trained on. Give other texts."
         )
     candidates = [texts[index] for index in indices]
-    probabilities = bundle.probabilities(candidates)
-    margins = _margins(probabilities)
+    probabilities, decisions = bundle.probabilities(candidates), bundle.decisions
+    margins, best = _margins(probabilities), probabilities.argmax(axis=1)
     if bundle.is_several:  # each label is a decision of its own
-        margins = np.abs(probabilities - bundle.decisions.values).min(axis=1)
-    unsure, uncertainty = _least_sure(margins, number)
-    features = bundle.embed([candidates[row] for row in unsure])
+        margins = np.abs(probabilities - decisions.values).min(axis=1)
+    elif decisions.thresholds:  # of two labels: each as likely at the threshold
+        ((label, threshold),) = decisions.thresholds.items()
+        margins = np.abs(probabilities[:, bundle.labels.index(label)] - threshold)
+        best = decisions.best(probabilities, probabilities)
+    unsure, features = _candidates(margins, lambda rows: bundle.embed([candidates[row] for row in rows]), number)
     return [
         Suggestion(
             index=indices[row],
             text=candidates[row],
-            label=bundle.labels[int(probabilities[row].argmax())],
-            probability=float(probabilities[row].max()),
+            label=bundle.labels[int(best[row])],
+            probability=float(probabilities[row, best[row]]),
         )
-        for row in unsure[_unlike(features, uncertainty, number, seed)]
+        for row in unsure[_unlike(features, 1 - margins[unsure], number, seed)]
     ]

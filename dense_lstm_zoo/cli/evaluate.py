@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import tasks
@@ -17,10 +16,8 @@ from dense_lstm_zoo.data.label_columns import check_complete
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
-from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.outputs import check_not_read, check_output
 from dense_lstm_zoo.storage.packed_files import new_output
-from dense_lstm_zoo.storage.snapshots import Target
-from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     from dense_lstm_zoo_runtime.decisions import Threshold
@@ -57,17 +54,18 @@ def evaluate(
     check_threshold(threshold, task)
     if errors is not None and task.predicts_words:
         raise ValueError(f"--errors is for models that label texts or words; {bundle} is for {task.name}.")
-    errors_file = None if errors is None else _check_errors(errors, overwrite, [dataset, *file_options.values()])
+    errors_file = None if errors is None else check_output(errors, overwrite)
     trained_on, columns = training["dataset"], training.get("columns", {})
     resolved = Dataset.to_score(dataset, file_options, task, split, trained_on=trained_on, columns=columns)
     if resolved is None:
         raise ValueError(
-            f"{bundle} was trained on {trained_on!r:.80}, which is no file and no published corpus: "
+            f"{bundle} was trained on {trained_on!r:.80}, which is no published corpus: "
             f"give its {split} texts as --{split}-file FILE."
         )
+    check_not_read(errors_file, resolved.files, "--errors")
     name, texts, label_names = resolved.load_part(split)
     options: dict[str, Any] = {"label_names": label_names} if label_names else {}
-    if errors_file:
+    if errors_file is not None:
         options["errors"] = True
     if threshold is not None:
         options["threshold"] = threshold
@@ -75,7 +73,7 @@ def evaluate(
     model = load_bundle(folder)
     check_complete(resolved.options.get("label_columns"), model.labels)
     scores, analysis = model.assess(texts, **options)
-    if errors_file:
+    if errors_file is not None:
         names, rows = analysis.pop("errors")
         with new_output(errors_file) as file:
             file.writelines(map(csv_row, [names, *rows]))
@@ -90,12 +88,3 @@ def evaluate(
 
         with files.new_folder(target) as new:
             write_evaluation(model.task, {"split": split, **analysis}, new, f"{model.config['model']} on {name}")
-
-
-def _check_errors(path: str, overwrite: bool, inputs: Iterable[str | None]) -> Target:
-    """Return the file of the wrong answers if it can be written, and is not one of those that are scored."""
-    target = check_output(path, overwrite)
-    for source in inputs:
-        if source and target.real.is_file() and user_path(source).exists() and target.real.samefile(user_path(source)):
-            raise ValueError(f"--errors {path} is the file of the texts; name another one.")
-    return target

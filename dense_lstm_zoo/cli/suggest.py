@@ -14,7 +14,7 @@ from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, check_command, load_bundle
 from dense_lstm_zoo.cli.predict import Request, formats, open_source
 from dense_lstm_zoo.cli.writing import table_row
-from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.outputs import check_not_read, check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 
 _COLUMNS = ("predicted", "probability")  # beside the text's and the label's
@@ -41,6 +41,7 @@ def suggest(bundle: Source, number: int, seed: int, output: str | None, overwrit
     config = folder.read_config()
     input_form, _ = formats(request, check_command(folder, config, "suggest"))
     output_file = None if output is None else check_output(output, overwrite)
+    check_not_read(output_file, [request.file], "--output")
     with contextlib.ExitStack() as stack:
         source = open_source(request, config, input_form, stack)
         texts = [str(record.text) for record in source.records]
@@ -53,4 +54,8 @@ def suggest(bundle: Source, number: int, seed: int, output: str | None, overwrit
         for each in suggestions:
             target.write(table_row([each.text, *[""] * len(own), each.label, f"{each.probability:.6f}"]))
     if len(suggestions) < number:
-        print(f"only {len(suggestions):,} texts are left to label; {number:,} were asked for.", file=sys.stderr)
+        print(
+            f"{number:,} texts were asked for, and {len(suggestions):,} can be suggested: the others are empty, were "
+            "trained on, or read alike to the model, such as those without a word that it knows.",
+            file=sys.stderr,
+        )

@@ -12,7 +12,7 @@ from dense_lstm_zoo.comparing import differences, sides
 from dense_lstm_zoo.comparing.comparison import Comparison, Row
 from dense_lstm_zoo.comparing.differences import DRAWS
 from dense_lstm_zoo.comparing.outcomes import OfClass, Outcomes
-from dense_lstm_zoo.comparing.several_runs import compare_runs, is_folder_of_runs
+from dense_lstm_zoo.comparing.several_runs import compare_runs, first_run, is_folder_of_runs
 from dense_lstm_zoo.comparing.sides import Side, Source
 from dense_lstm_zoo.storage.outputs import Target, check_output
 from dense_lstm_zoo.training import run_file
@@ -110,7 +110,7 @@ def prepare(
     both = Side.open(first), Side.open(second)
     sides.check_pair(*both)
     target = None if output is None else check_output(output, overwrite)
-    name, texts, label_names = sides.read_texts(*both, dataset, split, files)
+    name, texts, label_names = sides.read_texts(*both, dataset, split, files, target)
     return Plan(both, name, split, texts, label_names, target, draws, seed)
 
 
@@ -120,12 +120,12 @@ def _several(first: Any, second: Any, several: list[bool], names_texts: bool, ou
         folder, single = (first, second) if several[0] else (second, first)
         raise ValueError(
             f"{folder} holds several runs, and {single} is a single one: compare two folders of runs, or two runs, "
-            f"such as {folder}/seed1."
+            f"such as {folder}/{first_run(folder)}."
         )
     if names_texts or output is not None:
         raise ValueError(
             "Folders of several runs are compared by the scores that the runs recorded: leave out the texts and "
-            f"--output, or compare two single runs, such as {first}/seed1."
+            f"--output, or compare two single runs, such as {first}/{first_run(first)}."
         )
     return compare_runs(first, second)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dense_lstm_zoo.comparing.differences import Scores
+from dense_lstm_zoo_runtime import answers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +104,7 @@ def of_label_sets(
         return {"micro_f1": micro, "accuracy": sums[:, -2] / sums[:, -1], "macro_f1": macro, **by_class}
 
     def named(rows: np.ndarray) -> list[str]:
-        return ["|".join(labels[place] for place in np.flatnonzero(row).tolist()) for row in rows]
+        return [answers.joined([labels[place] for place in np.flatnonzero(row).tolist()]) for row in rows]
 
     return Outcomes(
         texts=texts,

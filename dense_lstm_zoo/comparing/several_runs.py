@@ -26,6 +26,11 @@ def is_folder_of_runs(source: object) -> bool:
     return (path / protocol.SETTINGS).is_file() and not (path / "manifest.json").exists()
 
 
+def first_run(folder: str | Path) -> str:
+    """Return the name of a run in a folder of several, for an example."""
+    return min((str(row["run"]) for row in protocol.finished_runs(user_path(folder))), default="seed1")
+
+
 def compare_runs(first: str | Path, second: str | Path) -> Comparison:
     """Compare the runs of two folders, each with that of the same seed on the same fold.
 

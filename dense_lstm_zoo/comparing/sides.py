@@ -14,6 +14,7 @@ from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.label_columns import check_complete
+from dense_lstm_zoo.storage.outputs import Target, check_not_read
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.training import run_file
 
@@ -122,10 +123,9 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
         if files[0] is None and files[1] is None:
             raise ValueError(f"{first.name} and {second.name} have no {split} texts that are known. {_NAME_TEXTS}.")
         if files[0] != files[1]:
-            own = [f"{file or f'no {split} file'}" for file in files]
+            own = [f"those of {file}" if file else "none that are known" for file in files]
             raise ValueError(
-                f"{first.name} has the {split} texts {own[0]}, {second.name} {own[1]}: they must be the same. "
-                f"{_NAME_TEXTS}."
+                f"The {split} texts must be the same: {first.name} has {own[0]}, {second.name} {own[1]}. {_NAME_TEXTS}."
             )
     options = {
         name: value
@@ -137,8 +137,14 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
     return Dataset(names[0], task.name, options, count, numbers[0] if numbers else None)
 
 
-def read_texts(first: Side, second: Side, dataset: Any, split: str, options: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    """Return the name of the texts to compare on, the texts as ``evaluate`` takes them, and their label names."""
+def read_texts(
+    first: Side, second: Side, dataset: Any, split: str, options: Mapping[str, Any], target: Target | None = None
+) -> tuple[str, Any, Any]:
+    """Return the name of the texts to compare on, the texts as ``evaluate`` takes them, and their label names.
+
+    Raises:
+        ValueError: No texts that are known, or ``target``, an output, is their file.
+    """
     if dataset is not None and not isinstance(dataset, str | os.PathLike):
         part = getattr(dataset, split) if isinstance(dataset, AnyCorpus) else dataset
         if part is None:
@@ -157,6 +163,7 @@ def read_texts(first: Side, second: Side, dataset: Any, split: str, options: Map
             columns=training.get("columns", {}),
         )
     assert resolved is not None  # a dataset or a file names it
+    check_not_read(target, resolved.files, "--output")
     if resolved.fold is not None:
         corpus = resolved.load().fold(resolved.fold, resolved.folds)
         return f"fold {resolved.fold} of {resolved.folds} of {corpus.name}", corpus.test, corpus.label_names

@@ -55,6 +55,11 @@ class Dataset:
     folds: int | None = None
     fold: int | None = None
 
+    @property
+    def files(self) -> list[Any]:
+        """The user's own files, by their paths."""
+        return [value for name, value in self.options.items() if name.endswith("_file")]
+
     @classmethod
     def resolve(
         cls,
@@ -151,7 +156,8 @@ class Dataset:
             form = input_format(options[file], task.own_files, "--dataset", dataset, otherwise=trained_on)
             own = {name: value for name, value in options.items() if name == file or not name.endswith("_file")}
             return cls(form, task.name, {**_columns_of(form, columns, own), **own})
-        if dataset is None and trained_on not in {*task.sources, *task.own_files}:  # a frame, or made by hand
+        has_files = trained_on in task.own_files and "train_file" in options
+        if dataset is None and trained_on not in task.sources and not has_files:  # files, a frame, or made by hand
             return None
         if dataset is None and "train_file" in options:
             form = input_format(options["train_file"], task.own_files, "--dataset", None, otherwise=trained_on)

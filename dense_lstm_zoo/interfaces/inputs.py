@@ -146,6 +146,8 @@ def _labels_of(y: Labels) -> np.ndarray:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
+    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+        y = np.array(y, object)  # NumPy would make strings of the others
     # scikit-learn makes floats of pandas' integers that may be missing.
     labels: np.ndarray = column_or_1d(y.to_numpy() if isinstance(y, pd.Series) else y, warn=True)
     missing = np.flatnonzero(pd.isna(labels))

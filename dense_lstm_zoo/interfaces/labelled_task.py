@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
@@ -148,8 +149,17 @@ def names_of(owner: str, label_names: Iterable[Any] | None, num_classes: int | N
         )
     if isinstance(label_names, str):
         raise ValueError(f"label_names must be a list of names; received one string, {label_names!r:.80}.")
+    items = list(range(num_classes or 0) if label_names is None else label_names)
+    for place, name in enumerate(items):
+        # Integers are the places of names, so that a name 1 in the first place would be ambiguous.
+        is_place = isinstance(name, numbers.Integral) and not isinstance(name, bool) and name == place
+        if not isinstance(name, str) and not is_place:
+            raise ValueError(
+                f"label_names must be strings; item {place}, counted from 0, is {name!r:.80} ({type(name).__name__}). "
+                "Labels that are integers are places among the names, from 0: give names as strings, and labels too."
+            )
     try:
-        names = claims.labels([str(name) for name in (range(num_classes or 0) if label_names is None else label_names)])
+        names = claims.labels([str(name) for name in items])
     except ValueError as error:
         raise ValueError(f"label_names must be different strings: {error}.") from None
     if num_classes is not None and len(names) != num_classes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -48,6 +48,22 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> Target:
         )
     snapshots.check_parent(path, real.parent, "written")
     return Target(path, real, before)
+
+
+def check_not_read(target: Target | None, sources: Iterable[object], option: str) -> None:
+    """Raise ``ValueError`` if an output is one of the files that are read, of which it would keep little.
+
+    Args:
+        target: The output, or None for none.
+        sources: Paths of files. Anything else, such as None, is passed over.
+        option: The option that names the output, for the message.
+    """
+    if target is None or not target.real.is_file():
+        return
+    for source in sources:
+        path = user_path(source) if isinstance(source, str | os.PathLike) else None
+        if path is not None and path.is_file() and target.real.samefile(path):
+            raise ValueError(f"{option} {target.path} is the file of the texts; name another one.")
 
 
 def is_stream(path: Path) -> bool:
