@@ -92,7 +92,8 @@ def test_test_texts_that_the_source_has_seen_are_refused_unless_forced(task, sou
     overlapping = with_texts(
         sources[task], tmp_path, [TESTS[1].upper().replace(" !", "!").split()]
     )  # spacing is no matter
-    message = r"seen was trained on test texts of mine: 1 of 1 \(100\.0%\), such as 'it was bad and dull !'.*force_over"
+    count = r"1 of 1 of at least 4 words \(100\.0%\), such as 'it was bad and dull !'"
+    message = rf"seen was trained on test texts of mine: {count}.*force_over"
     with pytest.raises(ValueError, match=message):
         prepared(task, overlapping, tmp_path)
     assert origin_of(prepared(task, overlapping, tmp_path, force_overlap=True))["overlap"] == {"test": 1}
@@ -107,7 +108,7 @@ def test_seen_dev_texts_are_refused_and_a_handful_or_short_ones_are_not(sources,
         split = Split([*many, *extra_texts], [0] * (200 + len(extra_texts)))
         return dataclasses.replace(classification(), **{part: split})
 
-    with pytest.raises(ValueError, match=r"trained on dev texts of mine: 3 of 203 \(1\.5%\)"):
+    with pytest.raises(ValueError, match=r"trained on dev texts of mine: 3 of 203 of at least 4 words \(1\.5%\)"):
         prepared("classification", overlapping, tmp_path, corpus("dev", *["a b c d"] * 3))
     prepared("classification", overlapping, tmp_path, corpus("test", "a b c d", *["good film"] * 20))
 
