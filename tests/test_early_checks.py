@@ -55,7 +55,7 @@ WRONG = {
     "a weight of labels": ([*TRAIN, "--hard-weight", "2"], "hard_weight must be a number from 0 to 1; received 2.0"),
     "a teacher": (["label", "runs/none", "--file", "taken/file", "-o", "x.csv"], "runs/none is not a folder"),
     "texts to label": (["label", "runs/none", "--file", "no.txt", "-o", "x.csv"], "no.txt does not exist"),
-    "a file of labels": (["label", "runs/none", "-o", "x.xlsx"], "x.xlsx is xlsx by its name"),
+    "a file of labels": (["label", "runs/none", "-o", "x.xlsx"], "x.xlsx: the output's name says how it is written"),
     "a corpus to learn": (["label", "runs/none", "-o", "x.csv", "--dataset", "dmo"], "Unknown corpus 'dmo'"),
     "a round's number": ([*SELF_TRAIN, "--rounds", "0"], "rounds must be an integer of at least 1; received 0"),
     "a round's threshold": ([*SELF_TRAIN, "--threshold", "2"], "threshold must be a number from 0 to 1; received 2.0"),
