@@ -116,6 +116,9 @@ def test_the_file_of_the_texts_in_a_folder_is_not_overwritten(saved_bundle, labe
     status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
     assert (status, file.read_bytes()) == (2, content)
     assert "is the file of the texts; name another one" in err
+    words = ("--test-file", labelled[0], "--train-file", file, "--errors", file, "--overwrite")
+    status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
+    assert (status, file.read_bytes()) == (2, content)
 
 
 def test_a_run_of_a_file_needs_the_file_to_score(saved_bundle, capsys, monkeypatch):

@@ -154,6 +154,7 @@ def test_one_column_alone_is_not_read(tmp_path, capsys):
 def test_a_split_needs_labels_or_probabilities():
     with pytest.raises(ValueError, match="A split without labels needs probabilities"):
         zoo.Split(["a"], None)
+    assert not zoo.Split(["a"], [0], probabilities=None).is_soft
 
 
 def test_a_matrix_is_checked():

@@ -55,7 +55,9 @@ class Split:
 
     def __post_init__(self, several: bool) -> None:
         checks.sequence(self.texts)
-        if self.probabilities is not None and self.is_soft:
+        if self.probabilities is None:
+            object.__setattr__(self, "probabilities", ())
+        if self.is_soft:
             self._complete_labels(several)
         if self.labels is None:
             raise ValueError("A split without labels needs probabilities (probabilities=); received neither.")

@@ -46,8 +46,9 @@ def choose(probabilities: np.ndarray, features: np.ndarray, number: int, seed: i
         >>> choose(probabilities, np.array([[0.0], [1.0], [0.0], [5.0]]), number=2)
         array([0, 3])
     """
-    unsure, rows = _candidates(_margins(probabilities), features.__getitem__, number)
-    return unsure[_unlike(rows, 1 - _margins(probabilities)[unsure], number, seed)]
+    margins = _margins(probabilities)
+    unsure, rows = _candidates(margins, features.__getitem__, number)
+    return unsure[_unlike(rows, 1 - margins[unsure], number, seed)]
 
 
 def _margins(probabilities: np.ndarray) -> np.ndarray:
@@ -69,9 +70,13 @@ def _candidates(
         number: How many are chosen of them.
     """
     order, size = np.argsort(margins, kind="stable"), _CANDIDATES * number
-    features = features_of(order[:size])
-    while len(features) < len(order) and len(np.unique(features, axis=0)) < number:
-        features = np.concatenate([features, features_of(order[len(features) : len(features) + size])])
+    parts, distinct = list[np.ndarray](), set[bytes]()
+    for start in range(0, len(order), size):
+        parts.append(features_of(order[start : start + size]))
+        distinct.update(row.tobytes() for row in parts[-1])
+        if len(distinct) >= number:
+            break
+    features = np.concatenate(parts)
     return order[: len(features)], features
 
 

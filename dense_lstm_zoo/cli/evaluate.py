@@ -62,7 +62,7 @@ def evaluate(
             f"{bundle} was trained on {trained_on!r:.80}, which is no published corpus: "
             f"give its {split} texts as --{split}-file FILE."
         )
-    check_not_read(errors_file, resolved.files, "--errors")
+    check_not_read(errors_file, [*file_options.values(), *resolved.files], "--errors")
     name, texts, label_names = resolved.load_part(split)
     options: dict[str, Any] = {"label_names": label_names} if label_names else {}
     if errors_file is not None:

@@ -140,7 +140,9 @@ def keys_of(texts: Iterable[str | Sequence[str]]) -> Iterator[int]:
         yield text_hash(words_of(tokenize(joined.lower())))
 
 
-def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[str]]]) -> RawTexts:
+def without_copies(
+    raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[str]]], near: Iterable[str] | None = None
+) -> RawTexts:
     """Return texts without those that repeat an earlier one, but for spaces, and without near copies of scored texts.
 
     A repeated text keeps its first label.
@@ -148,41 +150,23 @@ def without_copies(raw: RawTexts, scored: Mapping[str, Iterable[str | Sequence[s
     Args:
         raw: The texts.
         scored: The texts of dev and test, by the name of the part. A near copy of one has the same words.
+        near: Other texts. If they are given, near copies of them and of earlier texts are repeated, too.
     """
     part_of = {key: part for part, texts in scored.items() for key in keys_of(texts)}
-    result, place_of = RawTexts(left_out=dict(raw.left_out)), dict[str, int]()
+    place_of: dict[int | str, int] = {} if near is None else dict.fromkeys(keys_of(near), -1)
+    result = RawTexts(left_out=dict(raw.left_out))
     for text, label, key in zip(raw.texts, raw.labels, keys_of(raw.texts), strict=True):
-        place = place_of.setdefault(" ".join(text.split() if isinstance(text, str) else text), len(result.texts))
+        own = " ".join(text.split() if isinstance(text, str) else text) if near is None else key
+        place = place_of.setdefault(own, len(result.texts))
         if key in part_of:
             result.leave_out(f"in {part_of[key]}")
         elif place == len(result.texts):
             result.append(text, label)
-        elif label is None or result.labels[place] in (None, label):
-            result.labels[place] = result.labels[place] if label is None else label
+        elif label is None:
+            result.leave_out("repeated")
+        elif result.labels[place] in (None, label):
+            result.labels[place] = label
             result.leave_out("repeated")
         else:
             result.leave_out("repeated with another label")
-    return result
-
-
-def without_near_copies(
-    raw: RawTexts, texts: Iterable[str], scored: Mapping[str, Iterable[str | Sequence[str]]]
-) -> RawTexts:
-    """Return texts without those that have the words of an earlier one, of one of ``texts`` or of a scored one.
-
-    Args:
-        raw: The texts.
-        texts: Others.
-        scored: The texts of dev and test, by the name of the part.
-    """
-    part_of = {key: part for part, own in scored.items() for key in keys_of(own)}
-    result, keys = RawTexts(left_out=dict(raw.left_out)), set(keys_of(texts))
-    for text, label, key in zip(raw.texts, raw.labels, keys_of(raw.texts), strict=True):
-        if key in part_of:
-            result.leave_out(f"in {part_of[key]}")
-        elif key in keys:
-            result.leave_out("repeated")
-        else:
-            keys.add(key)
-            result.append(text, label)
     return result

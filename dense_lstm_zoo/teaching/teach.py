@@ -22,7 +22,7 @@ from dense_lstm_zoo.teaching import soft_files, teachers, token_teaching
 from dense_lstm_zoo.teaching.answers import check_names
 from dense_lstm_zoo.teaching.augmenting import copies
 from dense_lstm_zoo.teaching.labelling import Labelling
-from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies, without_near_copies
+from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies
 from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher, say_overlap
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _prepared(raw: RawTexts, parts: dict[str, Sequence[str]], augment: int, seed
     changed = RawTexts()
     for copy in _copies(raw.texts, augment, seed):
         changed.append(copy)
-    changed = without_near_copies(changed, raw.texts, parts)
+    changed = without_copies(changed, parts, near=raw.texts)
     for reason, count in changed.left_out.items():
         raw.leave_out(f"{reason}, of the changed copies", count)
     return RawTexts([*raw.texts, *changed.texts], [*raw.labels, *changed.labels], raw.left_out), len(changed.texts)
