@@ -115,6 +115,8 @@ def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(mon
         ("bilstm", {"kernel": "fast"}, "Unknown value of kernel: 'fast'"),
         ("di_bilstm", {"mode": "places"}, "Unknown value of mode: 'places'"),
         ("dense_lstm_lm", {"dtype": "mixed_float8"}, "Unknown dtype policy: 'mixed_float8'. Did you mean"),
+        ("bilstm", {"dtype": "float16"}, "do not learn. Use 'mixed_float16'."),
+        ("bilstm", {"dtype": "bfloat16"}, "do not learn. Use 'mixed_bfloat16'."),
     ],
 )
 def test_what_only_layers_check_is_checked_before_the_data_are_read(model, arguments, message, tmp_path):

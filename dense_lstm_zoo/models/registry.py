@@ -31,7 +31,7 @@ _WORDS = ("embedding", "static_embedding", "characters", "window", "affixes", "c
 _NOT_ENCODER = (*_WORDS, *context.LAYERS, "standardization", "softmax", "logits")
 # Of a model that is built to check its arguments, before the data says what the sizes are.
 SIZES = {"vocab_size": 1000, "num_classes": 2, "num_tags": 2, "num_chars": 100}
-_POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64")
+_POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "float64")
 _entries: dict[str, ModelEntry] = {}
 
 
@@ -185,9 +185,12 @@ def _check_policy(dtype: Any) -> None:
     if dtype is None:
         return
     try:
-        keras.dtype_policies.get(dtype)
+        policy = keras.dtype_policies.get(dtype)
     except (TypeError, ValueError):
         raise checks.unknown_name("dtype policy:", dtype, _POLICIES) from None
+    # Updates are smaller than the steps of such weights, so that they learn nothing; and bfloat16 has no QR.
+    if (weights := policy.variable_dtype) in ("float16", "bfloat16"):
+        raise ValueError(f"dtype {weights!r} has weights of two bytes, which do not learn. Use 'mixed_{weights}'.")
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any], recipe: str | None = None) -> None:
