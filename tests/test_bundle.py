@@ -123,8 +123,10 @@ def test_damaged_bundles_are_refused_by_name(run, tmp_path):
             zoo.load(damaged(name, lambda file: file.write_bytes(file.read_bytes()[:-1])))
     with pytest.raises(zoo.BundleError, match=r"format 99, written by dense-lstm-zoo [\d.]+; this version reads only"):
         zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 2', '"format": 99'))))
-    with pytest.raises(FileNotFoundError, match="is not a folder"):
+    with pytest.raises(FileNotFoundError, match=r"is not a folder\..*train\(run_dir=...\) makes\.$"):
         zoo.load(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match="makes; from_preset loads a preset by its name"):
+        zoo.load("bilstm_sst2")
     with pytest.raises(zoo.BundleError, match=r"no manifest\.json"):
         zoo.load(tmp_path)
 

@@ -118,9 +118,9 @@ def test_files_of_other_models_are_teachers(kind, tmp_path):
 def test_training_sentences_keep_their_tags_and_scored_ones_are_left_out(tmp_path):
     train, scored = TaggedSplit([["a", "cat"]], [["DET", "NOUN"]]), TaggedSplit([["It", "was", "BAD"]], [TAGS])
     corpus = TaggingCorpus("mine", TaggedSplit([["go", "a", "cat"]], [["VERB", *train.tags[0]]]), scored, train)
-    texts = [*SENTENCES, SENTENCES[0], "A cat!", ["white space"], ["-DOCSTART-"]]
+    texts = [*SENTENCES, SENTENCES[0], "A cat!", ["white space"], ["-DOCSTART-"], ["###MEDLINE:", "95"]]
     result = quiet(by_length, texts, output=tmp_path / "soft.conll", dataset=corpus, train_texts=True)
-    of_columns = {"with white space in a token": 1, "with -DOCSTART-, which begins a document": 1}
+    of_columns = {"with white space in a token": 1, "with a mark between documents, such as -DOCSTART-": 2}
     assert result.left_out == {"in dev": 1, "repeated": 1, "in test": 1, **of_columns}
     assert result.labelled == 1
     taught = corpus.with_train(zoo.load_corpus(tmp_path / "soft.conll"))

@@ -88,7 +88,8 @@ class BundleFolder(os.PathLike[str]):
 
 def missing(path: str | Path) -> FileNotFoundError:
     """Return the error of a bundle's folder that is not there."""
-    reason = unfinished(Path(path)) or " A bundle is the folder that train(run_dir=...) makes."
+    preset = "; from_preset loads a preset by its name" * (Path(path).name == str(path))
+    reason = unfinished(Path(path)) or f" A bundle is the folder that train(run_dir=...) makes{preset}."
     return FileNotFoundError(f"{path} is not a folder.{reason}")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data.column_layout import is_document
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.teaching.raw_texts import RawTexts
@@ -63,8 +64,8 @@ def add(raw: RawTexts, tokens: list[str], tags: Sequence[str] | None = None) -> 
         raw.leave_out("empty")
     elif not all(len(token.split()) == 1 and token == token.strip() for token in tokens):
         raw.leave_out("with white space in a token")
-    elif "-DOCSTART-" in tokens:
-        raw.leave_out("with -DOCSTART-, which begins a document")
+    elif any(map(is_document, tokens)):
+        raw.leave_out("with a mark between documents, such as -DOCSTART-")
     else:
         raw.append(tokens, tags)  # type: ignore[arg-type]  # of tokens
 
