@@ -8,9 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.cli import writing
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula, unmark_formula
+from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, first_names, mark_formula, unmark_formula
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 
 ATTACKS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|' /C calc'!A0", " =1+1", "\uff1d1+1"]
 
@@ -168,3 +171,14 @@ def test_a_token_that_columns_cannot_hold_is_refused():
     shapes = writing.Shapes([], lambda _: [], lambda _: [], lambda _: {})
     with pytest.raises(ValueError, match=r"text 1: columns cannot hold the token 'New York'"):
         writing.write(io.StringIO(), writing.Options("columns"), source, lambda texts: [Tagged for _ in texts], shapes)
+
+
+def test_a_corpus_of_odd_names_is_described_on_one_line():
+    names = ("c" * 300, "two\nlines")
+    tagged = TaggedSplit([["a"], ["b"]], [[name] for name in names])
+    for corpus in (
+        Corpus("odd", names, Split(["a", "b"], [0, 1]), None, None),
+        TaggingCorpus("odd", tagged, None, None),
+    ):
+        assert str(corpus).endswith(f": {'c' * 40}..., two\\nlines"), str(corpus)
+    assert first_names(["NOUN"] * 9) == "NOUN, " * 8 + "..."

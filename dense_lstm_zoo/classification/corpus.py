@@ -13,6 +13,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.split import Split, check_labels, counts
 from dense_lstm_zoo.classification.strata import deal_out, strata
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
+from dense_lstm_zoo.data.cells import first_names
 from dense_lstm_zoo.data.label_columns import LabelColumns
 from dense_lstm_zoo.data.labels import key as label_key
 from dense_lstm_zoo.data.soft_labels import NO_LABEL
@@ -72,9 +73,8 @@ class Corpus(AnyCorpus):
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}
         sizes = ", ".join(f"{len(split):,} {name}" for name, split in splits.items() if split is not None)
-        labels = ", ".join(self.label_names[:8]) + (", ..." if len(self.label_names) > 8 else "")
         several = ", several per text" if self.is_several else ""
-        return f"{self.name}: {sizes}; {len(self.label_names)} labels{several}: {labels}"
+        return f"{self.name}: {sizes}; {len(self.label_names)} labels{several}: {first_names(self.label_names)}"
 
     @classmethod
     def from_frame(

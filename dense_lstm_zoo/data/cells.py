@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dense_lstm_zoo_runtime.screen import escape_controls as escape_controls
 from dense_lstm_zoo_runtime.screen import escape_json as escape_json
@@ -14,6 +14,17 @@ from dense_lstm_zoo_runtime.screen import escape_json as escape_json
 _FORMULA = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 _TO_MARK, _MARKED = re.compile(f"'*{_FORMULA}"), re.compile(f"'+{_FORMULA}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-inf")
+
+
+def first_names(names: Sequence[str]) -> str:
+    r"""Return the first eight names, each of at most 40 characters, on one line of a screen.
+
+    Example:
+        >>> first_names(["good", "two\nlines", "x" * 60])[:50]
+        'good, two\\nlines, xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'
+    """
+    cut = (escape_controls(f"{name[:40]}..." if len(name) > 40 else name) for name in names[:8])
+    return ", ".join(cut) + (", ..." if len(names) > 8 else "")
 
 
 def mark_formula(cell: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data import soft_labels
+from dense_lstm_zoo.data.cells import first_names
 from dense_lstm_zoo.data.soft_sentences import split_rows
 
 if TYPE_CHECKING:
@@ -321,8 +322,7 @@ class TaggingCorpus(AnyCorpus):
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}
         sizes = ", ".join(f"{len(s):,} {part} ({s.num_tokens:,} tokens)" for part, s in splits.items() if s is not None)
-        tags = ", ".join(self.tag_names[:8]) + (", ..." if len(self.tag_names) > 8 else "")
-        return f"{self.name}: {sizes} sentences; {len(self.tag_names)} tags: {tags}"
+        return f"{self.name}: {sizes} sentences; {len(self.tag_names)} tags: {first_names(self.tag_names)}"
 
 
 def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
