@@ -42,12 +42,12 @@ def scripted(monkeypatch, scores):
     def train_round(model, corpus, folder, *, seeds, seed, **options):
         assert "temperature" not in options or corpus.train.is_soft  # a temperature is for soft labels
         sizes.append(len(corpus.train))
+        folder.mkdir(parents=True, exist_ok=True)
         runs = {"run": [f"seed{seed + i}" for i in range(seeds)], "dev_accuracy": scores[len(sizes) - 1]}
         return ProtocolResult(pd.DataFrame({**runs, "test_accuracy": 0.5}), folder, tasks.find("classification"))
 
     def label(teachers, texts, *, output, **options):
         labelled.append([teacher.parent.name for teacher in teachers])
-        output.parent.mkdir(exist_ok=True)
         rows = [{"text": text, "probability_negative": 0.95, "probability_positive": 0.05} for text in texts]
         output.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -75,13 +75,28 @@ def test_a_folder_whose_rounds_labelled_other_texts_is_refused(corpus, raw, tmp_
     sizes, _ = scripted(monkeypatch, [0.6, 0.7] * 2)
     one = functools.partial(zoo.self_train, "bilstm", corpus, run_dir=tmp_path / "run", rounds=1, models=1)
     one(texts=raw[:20])
-    with pytest.raises(ValueError, match="run has labelled other texts; take another run_dir"):
+    with pytest.raises(ValueError, match=r"run holds rounds for other texts\. Take another run_dir"):
         one(texts=raw[:30])
-    with pytest.raises(ValueError, match=r"has labelled texts with augment=0; received augment=2\."):
-        one(texts=raw[:20], augment=2)
+    for option, before in {"augment": 0, "models": 1, "seed": 1}.items():
+        with pytest.raises(ValueError, match=rf"holds rounds with {option}={before}; received {option}=2\."):
+            one(texts=raw[:20], **{option: 2})
     assert sizes == [60, 80]
     one(texts=raw[:20])
     assert sizes == [60, 80] * 2
+
+
+def test_soft_labels_that_no_round_has_written_are_refused_and_stay(corpus, raw, tmp_path):
+    (tmp_path / "round1.jsonl").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"round1\.jsonl is in the way.*has no texts\.json"):
+        zoo.self_train("bilstm", corpus, raw, tmp_path, rounds=1)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("round1.jsonl", "mine")]
+
+
+def test_training_texts_among_the_raw_ones_keep_their_own_label(corpus, raw, tmp_path, monkeypatch, capsys):
+    sizes, _ = scripted(monkeypatch, [0.6, 0.7])
+    zoo.self_train("bilstm", corpus, [*corpus.train.texts[:5], *raw[:20]], tmp_path / "run", rounds=1, models=1)
+    assert sizes == [60, 80]
+    assert "training texts, and keep their own label: 5" in "".join(capsys.readouterr())
 
 
 def test_rounds_end_where_the_models_are_sure_of_no_text(corpus, raw, tmp_path, monkeypatch, capsys):

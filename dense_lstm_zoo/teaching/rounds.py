@@ -85,8 +85,8 @@ def self_train(
     of a text if they are of each label, that it has it or that it does not. It ends when a round does not gain on dev.
 
     ``run_dir`` holds ``round0``, ``round1`` and so on, each with the runs of ``run_protocol``, and the soft labels of
-    each round. A repeated call keeps what is finished and resumes what was interrupted; one with other texts is
-    refused.
+    each round. A repeated call keeps what is finished and resumes what was interrupted; one with other texts, models
+    or seeds is refused.
 
     Args:
         name: A registered model.
@@ -103,7 +103,9 @@ def self_train(
         **training: Arguments of ``train``. Those of soft labels hold for the rounds that have some.
 
     Raises:
-        ValueError: As for ``train`` and ``teach``, a model whose texts have no label each, or ``folds``.
+        FileExistsError: The folder has a file of the name of a round's soft labels, which no round has written.
+        ValueError: As for ``train`` and ``teach``, a model whose texts have no label each, ``folds``, or a folder whose
+            rounds have labelled other texts, or with other models.
 
     Example:
         ``print(zoo.self_train("bilstm", "few.csv", "raw.txt", "runs/self", rounds=2))``
@@ -120,6 +122,8 @@ def self_train(
             "its training texts, which test them. Give seeds with models= (--models)."
         )
     folder, texts = files.resolved(run_dir), read_texts(texts).texts
+    source = {"texts": digest(texts), "augment": augment, "models": models, "seed": seed}
+    _check_source(folder, source, rounds)
     corpus = as_corpus(dataset, task.name)
     task.job_class.check_corpus(corpus)
     chance = 0.5 if corpus.is_several else 1 / len(corpus.label_names)
@@ -127,8 +131,7 @@ def self_train(
         raise ValueError(f"threshold must be from {chance:.3g} to 1, or every text is sure; received {threshold:g}.")
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
-    source = {"texts": digest(texts), "augment": augment}
-    _check_source(folder, source)
+    texts = _without_labelled(texts, corpus)
     labels_alone = {x: value for x, value in training.items() if x not in {option.name for option in SOFT_LABELS}}
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):
@@ -136,6 +139,7 @@ def self_train(
         run = run_protocol(
             name, current, folder / f"round{number}", seeds=models, seed=seed, progress=progress, **settings
         )
+        _write_source(folder, source)
         own = [folder / f"round{number}" / each for each in run.runs["run"]]
         row: dict[str, Any] = {
             "round": number,
@@ -152,9 +156,8 @@ def self_train(
             best, folders = number, own
         if not gains or number == rounds:
             break
-        output = folder / f"round{number + 1}.jsonl"
+        output = _labels_of(folder, number + 1)
         if not output.is_file():
-            _write_source(folder, source)
             teach(own, texts, output=output, dataset=corpus, augment=augment, seed=seed, progress=progress)
         current = _with_sure_texts(corpus, load_corpus(output, task.name, **kind), threshold)
         if current is None:
@@ -186,19 +189,38 @@ def check_request(
     return task
 
 
-def _check_source(folder: Path, source: dict[str, Any]) -> None:
-    """Raise ``ValueError`` if the folder's rounds have labelled other texts."""
+def _labels_of(folder: Path, number: int) -> Path:
+    """Return the file of the soft labels that a round learns from."""
+    return folder / f"round{number}.jsonl"
+
+
+def _check_source(folder: Path, source: dict[str, Any], rounds: int) -> None:
+    """Raise ``ValueError`` if the folder's rounds have labelled other texts, or other models have labelled them."""
     path = folder / _SOURCE
     if not path.is_file():
+        for file in (_labels_of(folder, number) for number in range(1, rounds + 1)):
+            if os.path.lexists(file):
+                raise FileExistsError(
+                    f"{file} is in the way: no self-training here has written it, as {folder} has no {_SOURCE}. Take "
+                    "another run_dir (--run-dir), or move the file."
+                )
         return
     before = read_object(path, advice=f"Delete {folder} to start over.")
-    if before.get("texts") != source["texts"]:
-        raise ValueError(f"{folder} has labelled other texts; take another run_dir (--run-dir), or delete it.")
-    if before.get("augment") != source["augment"]:
-        raise ValueError(
-            f"{folder} has labelled texts with augment={before.get('augment')}; received augment={source['augment']}. "
-            "Take another run_dir (--run-dir), or delete it."
-        )
+    advice = "Take another run_dir (--run-dir), or delete it."
+    for name, value in source.items():
+        if name == "texts" and before.get(name) != value:
+            raise ValueError(f"{folder} holds rounds for other texts. {advice}")
+        if before.get(name, value) != value:  # a folder of an earlier version does not tell all of them
+            raise ValueError(f"{folder} holds rounds with {name}={before[name]}; received {name}={value}. {advice}")
+
+
+def _without_labelled(texts: list[str], corpus: Any) -> list[str]:
+    """Return texts without those that are training texts, which keep their own labels."""
+    training = {text.strip() for text in corpus.train.texts}
+    others = [text for text in texts if text not in training]
+    if count := len(texts) - len(others):
+        notes.say(f"texts to label that are training texts, and keep their own label: {count:,}")
+    return others
 
 
 def _write_source(folder: Path, source: dict[str, Any]) -> None:
