@@ -70,9 +70,9 @@ def test_with_dev_refuses_an_impossible_fraction(fraction):
 
 
 def test_with_dev_refuses_to_return_an_empty_dev_set():
-    with pytest.raises(ValueError, match=r"fraction=0\.5 of 3 training examples leaves none for dev"):
+    with pytest.raises(ValueError, match=r"A share of 0\.5 of 3 training texts leaves none for dev"):
         made_corpus([1, 1, 1]).with_dev(0.5)
-    with pytest.raises(ValueError, match=r"fraction=0\.1 of 4 training examples leaves none"):
+    with pytest.raises(ValueError, match=r"A share of 0\.1 of 4 training texts leaves none"):
         made_corpus([2, 2]).with_dev(0.1)
 
 

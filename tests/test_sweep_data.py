@@ -10,6 +10,7 @@ from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.search import sweep as sweeps
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
+from dense_lstm_zoo.search.plan import plan
 from dense_lstm_zoo.search.runs import training_runs
 from dense_lstm_zoo.search.space import parse_space
 from tests.sweep_harness import leave_trials
@@ -43,6 +44,41 @@ def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_on
     assert (tmp_path / "s" / "sweep.json").read_bytes() == before
     write(ROWS, "train.jsonl")
     assert sweep(file) == trials_before
+
+
+def test_a_sweep_goes_on_with_the_same_texts_under_another_path(sweep, write, tmp_path, monkeypatch, capsys):
+    file = write(ROWS, "train.jsonl")
+    trials_before = sweep(file)
+    monkeypatch.chdir(file.parent)
+    assert sweep(file.name) == trials_before
+    settings = json.loads((tmp_path / "s" / "sweep.json").read_text())
+    assert settings["data"] == {"train_file": "train.jsonl"}
+
+
+def test_trials_are_compared_by_a_cross_validation_where_the_recipe_holds_no_dev_texts_out(write, tmp_path):
+    def scored_on(rows, **options):
+        data = {"train_file": str(write(rows, "train.jsonl"))}
+        return with_data(plan("bilstm", "jsonl", space={"units": [4]}, data=data, **options))[0].score
+
+    assert scored_on(ROWS * 2) == "dev_accuracy"
+    assert scored_on(ROWS, recipe="few_labels") == "cross_validation_accuracy"
+    assert scored_on(ROWS, recipe="few_labels", folds=2) == "cross_validation_accuracy"
+    assert scored_on(ROWS * 2, recipe="few_labels", epochs=2) == "dev_accuracy"
+    with pytest.raises(ValueError, match=r"of 2 training texts leaves none for dev.*: few_labels\."):
+        scored_on(ROWS[5:7])
+
+
+@pytest.mark.slow
+def test_a_sweep_with_few_labels_finds_its_best_bundle(write, tmp_path, capsys):
+    data = {"train_file": str(write(ROWS * 2, "train.jsonl"))}
+    options = {"space": {"units": [4, 6]}, "tuner": "grid", "recipe": "few_labels", "data": data, "vectors": "none"}
+    result = zoo.tune("bilstm", "jsonl", tmp_path / "s", **options)
+    assert result.trials["status"].tolist() == ["completed"] * 2
+    assert 0 <= result.trials["score"].min() <= result.trials["score"].max() <= 1
+    last = capsys.readouterr().out.splitlines()[-3:]
+    assert last[0].startswith("cross_validation_accuracy ")
+    assert last[1] == f"bundle in {result.best_bundle}"
+    assert zoo.load(result.best_bundle).predict(["good film"])[0].label in ("good", "bad")
 
 
 def test_the_report_of_a_sweep_is_titled_with_the_name_of_the_file(sweep, write, tmp_path):

@@ -187,9 +187,9 @@ class Corpus(AnyCorpus):
         sizes[spare[: max(missing, 0)]] += 1
         if not sizes.sum():
             raise ValueError(
-                f"fraction={fraction!r} of {total} training examples leaves none for dev, "
-                f"since each of {len(members)} labels keeps at least one for training. Give more texts, a dev file "
-                "(--dev-file), or a recipe that needs none (--recipe few_labels)."
+                f"A share of {fraction!r} of {total} training texts leaves none for dev, since each of "
+                f"{len(members)} labels keeps at least one for training. Give more texts, or dev texts, or take a "
+                "recipe that needs none: few_labels."
             )
         generator = np.random.Generator(np.random.PCG64(seed))
         dev_indices = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]

@@ -44,6 +44,11 @@ _PROBED, _CHUNK = 1_000, 2_000  # texts by which encoders are compared; that are
 _FITTED = 100_000  # texts on which a last layer is fitted at most, as their features are held in memory
 
 
+def _is_head_alone(options: Options) -> bool:
+    """Return whether the last layer alone is trained, for which no epoch has to be chosen on dev."""
+    return bool(options.head) and options.epochs == 1
+
+
 class ClassificationJob(WordVectorJob):
     """Trains a classifier and keeps the epoch with the best dev accuracy. Makes a dev set if the corpus has none."""
 
@@ -61,9 +66,8 @@ class ClassificationJob(WordVectorJob):
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = corpus, options
         self.labels_per_text = "several" if corpus.is_several else "one"
-        if options.dev_fraction or not self._is_head_alone:
-            self.corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
-        elif options.calibrate and corpus.dev is None:
+        self.corpus = self.with_dev_part(corpus, options)
+        if options.calibrate and self.corpus.dev is None:
             raise ValueError("calibrate=True needs dev texts; the recipe holds none out. Give some, or leave it out.")
         self.source = source
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
@@ -91,10 +95,12 @@ class ClassificationJob(WordVectorJob):
                 "regression. Leave it out, or train for more than one epoch."
             )
 
-    @property
-    def _is_head_alone(self) -> bool:
-        """True if the last layer alone is trained, for which no epoch has to be chosen on dev."""
-        return bool(self.options.head) and self.options.epochs == 1
+    @classmethod
+    def with_dev_part(cls, corpus: Corpus, options: Options) -> Corpus:
+        """Return a corpus with a dev part, except where a recipe holds none out and fits the last layer alone."""
+        if options.dev_fraction or not _is_head_alone(options):
+            return corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
+        return corpus
 
     @classmethod
     def read_other_source(
@@ -142,7 +148,7 @@ class ClassificationJob(WordVectorJob):
         if self.learns_agreement:
             cautions["taught_dev"] = taught.CAUTION
         count = len(self.corpus.dev or ())
-        if count >= _SMALL_DEV or self._is_head_alone:
+        if count >= _SMALL_DEV or _is_head_alone(self.options):
             return cautions
         return cautions | {
             "small_dev": f"{count} dev texts choose the best epoch largely by chance; {_SMALL_DEV} or more are better."

@@ -41,10 +41,8 @@ class LanguageModelJob(Job):
     CORPUS, NEEDS = LanguageCorpus, "A language model needs a LanguageCorpus of text"
 
     def __init__(self, corpus: LanguageCorpus, options: Options, source: Bundle | None = None) -> None:
-        if corpus.dev is None:
-            raise ValueError(
-                f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file, --dev-file)."
-            )
+        corpus = self.with_dev_part(corpus, options)
+        assert corpus.dev is not None
         self.corpus, self.dev, self.options = corpus, corpus.dev, options
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
@@ -70,6 +68,15 @@ class LanguageModelJob(Job):
                 more = [word for word in more if word in self.new_vectors]
             self.vocabulary = source_words.with_more(more, options.max_words)
             self.new_words = len(self.vocabulary) - len(source_words)
+
+    @classmethod
+    def with_dev_part(cls, corpus: LanguageCorpus, options: Options) -> LanguageCorpus:
+        """Return the corpus, which must have a dev text."""
+        if corpus.dev is None:
+            raise ValueError(
+                f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file, --dev-file)."
+            )
+        return corpus
 
     @staticmethod
     def is_empty(part: Iterable[str]) -> bool:

@@ -188,7 +188,8 @@ def join(
     token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
     _wait_for_file(run_dir / SETTINGS, min(patience, SHOWS_WITHIN))
     sweep = read_sweep(run_dir)
-    requested = dataclasses.replace(requested, data_sha256=sweep.data_sha256)  # each trial looks at its texts itself
+    # Each trial looks at its texts itself.
+    requested = dataclasses.replace(requested, data_sha256=sweep.data_sha256, scored_on=sweep.scored_on)
     if sweep.to_json() != requested.to_json():
         differences = checks.difference(sweep.to_json(), requested.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")

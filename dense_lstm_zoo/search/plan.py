@@ -52,6 +52,8 @@ class Sweep:
         only_folds: Run these of the folds only.
         texts: Use only the first texts of each part of the corpus, such as ``{"train": 400}``.
         data_sha256: A checksum of the corpus. No trial is trained on another, now or later, here or elsewhere.
+        scored_on: By what trials are compared: ``"dev"``, or ``"cross_validation"`` of a last layer that is fitted
+            without dev texts.
     """
 
     model: str
@@ -70,6 +72,7 @@ class Sweep:
     only_folds: tuple[int, ...] | None = None
     texts: Mapping[str, int] = field(default_factory=dict)
     data_sha256: str = ""
+    scored_on: str = "dev"
 
     # The fields as JSON holds them, except those that came later, which are left out where they have their defaults.
     FIELDS: ClassVar[dict[str, Kind]] = {
@@ -84,7 +87,7 @@ class Sweep:
         """Return the fields as JSON values."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         fields |= {"space": describe_space(self.space), "seeds": list(self.seeds)}
-        later: dict[str, Any] = {"rows": {}, "test": "best", "only_folds": None, "texts": {}}
+        later: dict[str, Any] = {"rows": {}, "test": "best", "only_folds": None, "texts": {}, "scored_on": "dev"}
         fields = {name: value for name, value in fields.items() if name not in later or value != later[name]}
         described: dict[str, Any] = json.loads(files.to_json(fields))
         return described
@@ -113,7 +116,12 @@ class Sweep:
     @property
     def score(self) -> str:
         """The score by which trials are compared."""
-        return f"dev_{self.task.measure}"
+        return f"{self.scored_on}_{self.task.measure}"
+
+    @property
+    def test_score(self) -> str:
+        """The same of the test texts."""
+        return f"test_{self.task.measure}"
 
     @property
     def higher_is_better(self) -> bool:

@@ -52,7 +52,7 @@ class Progress:
         self._ended: collections.deque[tuple[Trial, float]] = collections.deque()
         oracle.on_end = self.trial_ended
         if oracle.trials:
-            say(f"resuming an interrupted sweep after {len(oracle.end_order)} finished trials")
+            say(f"going on with a sweep after {len(oracle.end_order)} finished trials")
 
     def trial_ended(self, trial: Trial) -> None:
         """Queue a finished trial, without making the oracle wait for the report."""

@@ -13,7 +13,7 @@ from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import one_line, plots
 from dense_lstm_zoo.reports.base import has_matplotlib
 from dense_lstm_zoo.search.published import SIZES, of_phrases, published
-from dense_lstm_zoo.search.trial import RESULT, read_result, read_spec
+from dense_lstm_zoo.search.trial import RESULT, bundles, read_result, read_spec
 from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
     """Return one row per trial, best first, failed ones last."""
     import pandas as pd
 
-    test = sweep.score.replace("dev", "test")
+    test = sweep.test_score
     rows = []
     folders = [folder for folder in sorted((run_dir / "trials").glob("*/")) if (folder / RESULT).is_file()]
     specs = [read_spec(folder) for folder in folders]
@@ -96,9 +96,11 @@ def summary(trials: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, A
     values = point_text(best, trials)
     lines = [f"best of {len(trials)} trials ({failures} failed): trial {best['trial']}: {values}"]
     lines.append(f"{sweep.score} {_with_spread(best['score'], best['std'])}, chosen on")
-    measure = sweep.score.replace("dev", "test")
+    measure = sweep.test_score
     if measure in test:
         lines.append(f"{measure} {_with_spread(test[measure]['mean'], test[measure]['std'])}, scored once")
+    if runs := bundles(run_dir / "trials" / best["trial"]):
+        lines.append(f"bundle in {escape_controls(str(runs[0]))}")
     lines.append(f"table and report in {escape_controls(str(run_dir))}: results.csv, report.html")
     return "\n".join(lines)
 
@@ -123,7 +125,7 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     completed = trials[trials["status"] == "completed"]
     title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.corpus}: {sweep.tuner} search"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(completed)} failed.</p>"]
-    measure = sweep.score.replace("dev", "test")
+    measure = sweep.test_score
     if measure in test:
         scored = _with_spread(test[measure]["mean"], test[measure]["std"])
         parts.append(f"<p>The winner's {measure.replace('_', ' ')}, scored once: {scored}.</p>")

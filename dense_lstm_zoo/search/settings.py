@@ -40,6 +40,9 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
         settings = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else request
         data = request["data_sha256"]
         is_same_data = settings.get("data_sha256", data) == data  # a sweep of an earlier version does not tell
+        if settings.get("data_sha256") == data:  # wherever the same texts lie, and however their path is written
+            places = {name: path for name, path in request["data"].items() if name.endswith("_file")}
+            settings = {**settings, "data": {**settings["data"], **places}}
         settings = {**settings, "data_sha256": data}
         if settings != request and not (grows and _has_grown(settings, request)):
             raise ValueError(

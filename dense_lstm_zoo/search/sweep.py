@@ -60,7 +60,7 @@ class TuneResult:
     @property
     def best_bundle(self) -> Path:
         """The folder of the winner's first run, for ``load``."""
-        return sorted((self.run_dir / "trials" / self.best["trial"] / "runs").glob("*/manifest.json"))[0].parent
+        return trial.bundles(self.run_dir / "trials" / self.best["trial"])[0]
 
 
 def tune(
@@ -129,6 +129,14 @@ def tune(
         ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
     """
     run_dir = files.resolved(run_dir)
+    trials = _checked_trials(tuner, trials)
+    checks.integer("keep", keep)
+    checks.integer("workers", workers, minimum=0 if oracle else 1)
+    checks.positive("silence", silence)
+    if oracle is not None:
+        from dense_lstm_zoo.search.chief import parse_address
+
+        parse_address(oracle)
     with contextlib.ExitStack() as stack:
         if not isinstance(dataset, (str, os.PathLike)) and parts_of(dataset) is not None:
             task = registry.entry(name).task
@@ -147,22 +155,19 @@ def tune(
             recipe=recipe,
             **arguments,
         )
-        checks.integer("keep", keep)
-        checks.integer("workers", workers, minimum=0 if oracle else 1)
-        checks.positive("silence", silence)
-        if oracle is not None:
-            from dense_lstm_zoo.search.chief import parse_address
-
-            parse_address(oracle)
-        if trials is None:
-            trials = None if tuner in ("grid", "hyperband") else 20
-        else:
-            checks.integer("trials", trials)
-            if tuner == "hyperband":
-                raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
         sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
         say = _print if progress else _silent
         return run(sweep, run_dir, has_test, trials, keep, workers, oracle, silence, say)
+
+
+def _checked_trials(tuner: str, trials: int | None) -> int | None:
+    """Return the most trials of a search, or None for all of them."""
+    if trials is None:
+        return None if tuner in ("grid", "hyperband") else 20
+    checks.integer("trials", trials)
+    if tuner == "hyperband":
+        raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
+    return trials
 
 
 @unread_output()
@@ -321,8 +326,17 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 
 
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
-    """Return the sweep with the checksum of its corpus, and whether that has test texts."""
-    corpus = sweep.resolved.load()
-    if sweep.folds is not None:
-        corpus.fold(1, sweep.folds)  # too many of them fail here
-    return dataclasses.replace(sweep, data_sha256=sweep.task.job_class.fingerprint(corpus)), corpus.test is not None
+    """Return the sweep with what its corpus decides, and whether that has test texts."""
+    from dense_lstm_zoo.tasks.recipes import get_recipe
+
+    corpus, job_class = sweep.resolved.load(), sweep.task.job_class
+    part = corpus if sweep.folds is None else corpus.fold(1, sweep.folds)  # too many of them fail here
+    own = {option.name for option in sweep.task.all_options}
+    settings = {name: value for name, value in sweep.arguments.items() if name in own}
+    recipe = get_recipe(sweep.arguments["recipe"]) if "recipe" in sweep.arguments else None
+    options = sweep.task.resolve({**settings, "epochs": sweep.epochs}, seed=sweep.seeds[0], recipe=recipe)
+    has_dev = job_class.with_dev_part(part, options).dev is not None  # too few texts fail here
+    sweep = dataclasses.replace(
+        sweep, data_sha256=job_class.fingerprint(corpus), scored_on="dev" if has_dev else "cross_validation"
+    )
+    return sweep, corpus.test is not None

@@ -68,6 +68,11 @@ def read_result(folder: Path, score: str) -> dict[str, Any]:
     return result
 
 
+def bundles(folder: Path) -> list[Path]:
+    """Return the folders of a trial's finished runs, those that are kept."""
+    return [path.parent for path in sorted((folder / "runs").glob("*/manifest.json"))]
+
+
 def read_metrics(run_dir: Path) -> dict[str, Any]:
     """Return the scores of a trial's finished run. One that diverged has none."""
     metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
@@ -173,11 +178,12 @@ def run(folder: Path) -> dict[str, Any]:
     import pandas as pd
 
     runs = pd.DataFrame(rows)
-    score = f"dev_{tasks.find(registry.entry(spec['model']).task).measure}"
+    measure = tasks.find(registry.entry(spec["model"]).task).measure
+    score = next(name for part in ("dev", "cross_validation") if (name := f"{part}_{measure}") in runs)
     mean = float(runs[score].mean())
     if not math.isfinite(mean):
         raise ArithmeticError(f"{score} is {mean}")
-    test = score.replace("dev", "test")
+    test = f"test_{measure}"
     return {
         score: mean,
         "std": float(runs[score].std()) if len(runs) > 1 else None,
@@ -203,7 +209,7 @@ def write_hparams(folder: Path, result: dict[str, Any]) -> None:
     with tf.summary.create_file_writer(str(folder.parents[1] / "tensorboard" / folder.name)).as_default():
         api.hparams(values, trial_id=folder.name)
         for name, value in result.items():
-            if name.startswith("dev_") or name == "encoder_parameters":
+            if name.startswith(("dev_", "cross_validation_")) or name == "encoder_parameters":
                 tf.summary.scalar(name, value, step=0)
 
 

@@ -48,12 +48,7 @@ class TaggingJob(WordVectorJob):
 
     def __init__(self, corpus: TaggingCorpus, options: Options, source: Bundle | None = None) -> None:
         taught.check(corpus, options, "a file NAME.probabilities.jsonl beside NAME.conll")
-        if corpus.train.is_soft:
-            corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
-        if corpus.dev is None:
-            raise ValueError(
-                f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file, --dev-file)."
-            )
+        corpus = self.with_dev_part(corpus, options)
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
         if len(self.corpus.tag_names) < 2:
             raise ValueError(
@@ -76,6 +71,17 @@ class TaggingJob(WordVectorJob):
             trained = {"learns": options.learns_words, "learns_chars": options.learns_chars}
             self.words = carry_tagging_vocabulary(source.vocabulary, matrix, tokens, **trained, **vectors)
             self.new_words = self.words.new
+
+    @classmethod
+    def with_dev_part(cls, corpus: TaggingCorpus, options: Options) -> TaggingCorpus:
+        """Return a corpus with a dev part, which is cut off training sentences only where they have soft labels."""
+        if corpus.train.is_soft:
+            corpus = corpus.with_dev(options.dev_fraction or _DEV_FRACTION, options.seed)
+        if corpus.dev is None:
+            raise ValueError(
+                f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file, --dev-file)."
+            )
+        return corpus
 
     def _tag_weights(self) -> dict[int, float] | None:
         """Return the weight of each tag's index in the training loss, or None if all tokens count the same."""

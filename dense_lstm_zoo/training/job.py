@@ -89,6 +89,15 @@ class Job(abc.ABC):
     @abc.abstractmethod
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None: ...
 
+    @classmethod
+    @abc.abstractmethod
+    def with_dev_part(cls, corpus: Any, options: Options) -> Any:
+        """Return a corpus with the dev part that decides about the epoch, where training needs one.
+
+        Raises:
+            ValueError: It has none, and none can be taken.
+        """
+
     @property
     @abc.abstractmethod
     def labels(self) -> list[str]:
