@@ -63,6 +63,14 @@ def lower(texts):
     return [text.lower() for text in texts]
 
 
+def test_texts_as_bytes_are_learnt_as_the_strings_that_they_are(trainings):
+    texts = ["Gru\u00df", "fine"] * 20
+    encoded = [text.encode() for text in texts]
+    for form in (encoded, np.array(encoded)):
+        TextClassifier("lstm").fit(form, STARS)
+        assert trainings.pop()[1].train.texts == texts
+
+
 def test_parameters_are_those_that_were_given():
     model = TextClassifier("dc_bilstm", units=3, epochs=2)
     own = {"model": "dc_bilstm", "recipe": None, "seed": 1, "run_dir": None, "overwrite": False}
@@ -207,6 +215,7 @@ def test_what_is_no_text_is_refused(texts, message, classifier):
         ),
         (TEXTS, pd.Series([["a", "b"], []] * 20), "received lists of labels, .* MultiLabelBinarizer"),
         (TEXTS, [["a", "b"], ["b", "c"]] * 20, "received lists of labels, .* MultiLabelBinarizer"),
+        (TEXTS, [["a"], ["b"]] * 20, r"received lists of labels, such as \['a'\].* MultiLabelBinarizer"),
         (TEXTS, [[], []] * 20, r"received lists of labels, such as \[\]"),
         (TEXTS, [[0, 1], 1] * 20, r"received lists of labels, such as \[0, 1\]"),
         (TEXTS, np.array([[0, 1], [1, 2]] * 20), "row 1, counted from 0, holds 2"),

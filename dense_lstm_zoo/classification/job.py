@@ -25,6 +25,7 @@ from dense_lstm_zoo.classification.options import SCORES, DevLoss, DevScore, cla
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS, lengths_of
+from dense_lstm_zoo.data.cells import first_names
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training import taught
@@ -304,10 +305,8 @@ class ClassificationJob(WordVectorJob):
         split, classes = bundle.evaluation.get("split"), bundle.evaluation.get("classes", [])
         missed = [row["label"] for row in classes if row["texts"] and row["precision"] is None]
         if missed:
-            names = ", ".join(missed[:5]) + (", ..." if len(missed) > 5 else "")
-            metrics["never_predicted"] = (
-                f"the model labels no {split} text {names:.200}, though some texts have that label."
-            )
+            names = first_names(missed)
+            metrics["never_predicted"] = f"the model labels no {split} text {names}, though some texts have that label."
         return metrics
 
     def bundle(

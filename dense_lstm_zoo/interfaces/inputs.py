@@ -49,7 +49,11 @@ def texts_of(x: Texts) -> list[str]:
         x = check_frame("X", x).iloc[:, 0]
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] == 1:
         x = x[:, 0]
-    return [text for chunk in checks.text_chunks(x, _CHUNK) for text in chunk]
+    return [
+        text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        for chunk in checks.text_chunks(x, _CHUNK)
+        for text in chunk
+    ]
 
 
 def targets_of(y: Labels) -> tuple[np.ndarray, np.ndarray]:
@@ -87,13 +91,14 @@ def is_matrix(y: Labels) -> bool:
         return bool(shape[1] > 1)
     rows = y.tolist() if hasattr(y, "tolist") else y
     lists = [row for row in rows if isinstance(row, _LISTS)] if isinstance(rows, Sequence) else []
-    if all(len(row) == 1 for row in lists):
+    # Rows of one number are a column, as scikit-learn has it.
+    if all(len(row) == 1 and not any(isinstance(cell, str) for cell in row) for row in lists):
         return False
     is_table = len(lists) == len(rows) and len(set(map(len, lists))) == 1
     if not is_table or any(cell not in (0, 1) for row in lists for cell in row) or not len(lists[0]):
         raise ValueError(
             "y must hold one label for each text, or where texts have several a matrix of 0 and 1 (texts, labels); "
-            f"received lists of labels, such as {next(row for row in lists if len(row) != 1)!r:.80}. scikit-learn's "
+            f"received lists of labels, such as {max(lists, key=len)!r:.80}. scikit-learn's "
             "MultiLabelBinarizer().fit_transform(y) makes such a matrix of them."
         )
     return True

@@ -287,4 +287,4 @@ def _lines(x: Texts | TextFile) -> TextFile | list[str]:
         return x
     if hasattr(x, "as_numpy_iterator"):  # tf.data.Dataset
         x = [line for batch in x.as_numpy_iterator() for line in batch]
-    return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in texts_of(x)]
+    return texts_of(x)
