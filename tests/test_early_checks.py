@@ -45,6 +45,8 @@ WRONG = {
     "a sweep's argument": (["tune", *TRAIN[1:], "--units", "0"], "units must be an integer of at least 1"),
     "a sweep's other argument": (["tune", *TRAIN[1:], "--depth", "2"], "Unknown argument of bilstm: 'depth'"),
     "a sweep's test file": (["tune", *TRAIN[1:], "--folds", "3", "--test-file", "a.csv"], "received --test-file a.csv"),
+    "a sweep's trials": (["tune", *TRAIN[1:], "--trials", "0"], "trials must be an integer of at least 1; received 0"),
+    "a sweep's workers": (["tune", *TRAIN[1:], "--workers", "0"], "workers must be an integer of at least 1"),
     "a sweep's space": (["tune", *TRAIN[1:], "--search", "units"], "units"),
     "a missing bundle": (["predict", "runs/none", "text"], "runs/none is not a folder"),
     "a bundle to join": (["join-lm", "runs/none", "--output", "joined"], "runs/none is not a folder"),

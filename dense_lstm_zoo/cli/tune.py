@@ -117,6 +117,10 @@ def tune(
 
 def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> Dataset:
     """Return the dataset of a sweep, after checking the request."""
+    from dense_lstm_zoo.search.plan import check_extent
+
+    extent = ("tuner", "trials", "keep", "workers", "silence", "oracle")
+    check_extent(**{name: options.get(name) for name in extent})
     check_folds(options.get("folds"), options)
     task, recipe = tasks.find(registry.entry(model).task), recipes.name_or_none(options.get("recipe"))
     names = {name for other in zoo.list_models() for name in registry.entry(other).arguments}

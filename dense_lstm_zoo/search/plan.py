@@ -227,6 +227,28 @@ def plan(
     )
 
 
+def check_extent(
+    tuner: str | None = None,
+    trials: int | None = None,
+    keep: int | None = None,
+    workers: int | None = None,
+    silence: float | None = None,
+    oracle: str | None = None,
+) -> None:
+    """Raise ``ValueError`` for numbers of trials or workers that there cannot be, or an address that is none."""
+    for name, value, least in (("keep", keep, 1), ("workers", workers, 0 if oracle else 1), ("trials", trials, 1)):
+        if value is not None:
+            checks.integer(name, value, minimum=least)
+    if silence is not None:
+        checks.positive("silence", silence)
+    if oracle is not None:
+        from dense_lstm_zoo.search.chief import parse_address
+
+        parse_address(oracle)
+    if tuner == "hyperband" and trials is not None:
+        raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
+
+
 def check_rereadable(data: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` for a file of texts or word vectors that can be read only once, such as a pipe."""
     paths = [value for name, value in data.items() if name.endswith("_file") and value is not None]

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.frames import parts_of
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import trial
-from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
+from dense_lstm_zoo.search.plan import Sweep, check_extent, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
@@ -129,14 +128,9 @@ def tune(
         ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
     """
     run_dir = files.resolved(run_dir)
-    trials = _checked_trials(tuner, trials)
-    checks.integer("keep", keep)
-    checks.integer("workers", workers, minimum=0 if oracle else 1)
-    checks.positive("silence", silence)
-    if oracle is not None:
-        from dense_lstm_zoo.search.chief import parse_address
-
-        parse_address(oracle)
+    check_extent(tuner, trials, keep, workers, silence, oracle)
+    if trials is None and tuner not in ("grid", "hyperband"):
+        trials = 20
     with contextlib.ExitStack() as stack:
         if not isinstance(dataset, (str, os.PathLike)) and parts_of(dataset) is not None:
             task = registry.entry(name).task
@@ -158,16 +152,6 @@ def tune(
         sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
         say = _print if progress else _silent
         return run(sweep, run_dir, has_test, trials, keep, workers, oracle, silence, say)
-
-
-def _checked_trials(tuner: str, trials: int | None) -> int | None:
-    """Return the most trials of a search, or None for all of them."""
-    if trials is None:
-        return None if tuner in ("grid", "hyperband") else 20
-    checks.integer("trials", trials)
-    if tuner == "hyperband":
-        raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
-    return trials
 
 
 @unread_output()
