@@ -144,7 +144,9 @@ def test_an_address_that_is_none_is_refused(hub, source):
     assert hub.requests == []
 
 
-@pytest.mark.parametrize("name", ["tiny", "a/b/c", "a/b@main", "", None, "../b", "a/" + "b" * 300])
+@pytest.mark.parametrize(
+    "name", ["tiny", "a/b/c", "a/b@main", "", None, "../b", "./out", "-/b", "a/.b", "a/" + "b" * 300]
+)
 def test_a_repository_that_is_none_is_refused_before_any_work(hub, pushed, name):
     with pytest.raises(ValueError, match="must be owner/name"):
         pushed[0].push_to_hub(name)

@@ -25,7 +25,7 @@ LARGEST = 1 << 31  # bytes of a bundle
 NAMES = bundle_names.ALL - {"run.toml"}
 _LONGEST_NAME = 96  # characters that the hub accepts
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
+_REPOSITORY = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@([^\s@?#\\]+))?", re.ASCII)
 
 
 def fetch(source: str) -> BundleFolder:
