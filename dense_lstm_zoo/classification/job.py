@@ -141,7 +141,7 @@ class ClassificationJob(WordVectorJob):
             text += f"\nThe last layer is fitted on {_FITTED:,} of {number:,} training texts."
         if self.corpus.test is not None:
             return text
-        return f"{text}\nThe corpus has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
+        return f"{text}\nThe corpus has no test texts; train with folds=10 (--folds 10) scores it by cross-validation."
 
     def cautions(self) -> dict[str, str]:
         """Return sentences about a dev set that is too small to choose an epoch by, or whose labels are a teacher's."""
