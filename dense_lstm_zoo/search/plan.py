@@ -20,6 +20,7 @@ from dense_lstm_zoo.search.space import Range, Space, check_space, declare, defa
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.json_files import Kind
 from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import Options
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.search.oracles import Durable
@@ -192,7 +193,7 @@ def plan(
     checks.integer("seeds", seeds)
     checks.seed(seed, seeds)
     check_folds(folds, tasks.find(entry.task))
-    _check_options(entry.task, arguments, epochs, recipe)
+    options_of(tasks.find(entry.task), arguments, epochs, recipe)
     check_space(name, space, fixed)
     if epochs is None:
         epochs = get_recipe(recipe).epochs if recipe else 30
@@ -332,15 +333,21 @@ def _count_vectors(model: str, fixed: dict[str, Any]) -> None:
         fixed["embedding_dim"] = dim
 
 
-def _check_options(task: str, arguments: Mapping[str, Any], epochs: int | None, recipe: str | None) -> None:
-    """Raise ``ValueError`` for options that every trial would refuse: out of range, or in need of others."""
+def options_of(task: Task, arguments: Mapping[str, Any], epochs: int | None, recipe: str | None) -> Options:
+    """Return the options of a sweep's trials.
+
+    Raises:
+        ValueError: Options that every trial would refuse: out of range, or in need of others.
+    """
     from dense_lstm_zoo.tasks.recipes import get_recipe
     from dense_lstm_zoo.training.request import check_transfer
 
-    own = {option.name for option in tasks.find(task).all_options}
+    own = {option.name for option in task.all_options}
     settings = {name: value for name, value in arguments.items() if name in own}
     settings |= {} if epochs is None else {"epochs": checks.integer("epochs", epochs)}
-    check_transfer(tasks.find(task).resolve(settings, seed=1, recipe=get_recipe(recipe) if recipe else None))
+    options = task.resolve(settings, seed=1, recipe=get_recipe(recipe) if recipe else None)
+    check_transfer(options)
+    return options
 
 
 def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:

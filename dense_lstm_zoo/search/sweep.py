@@ -16,7 +16,7 @@ from dense_lstm_zoo.data.frames import parts_of
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import trial
-from dense_lstm_zoo.search.plan import Sweep, check_extent, make_oracle_of, plan
+from dense_lstm_zoo.search.plan import Sweep, check_extent, make_oracle_of, options_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
@@ -311,14 +311,9 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
     """Return the sweep with what its corpus decides, and whether that has test texts."""
-    from dense_lstm_zoo.tasks.recipes import get_recipe
-
     corpus, job_class = sweep.resolved.load(), sweep.task.job_class
     part = corpus if sweep.folds is None else corpus.fold(1, sweep.folds)  # too many of them fail here
-    own = {option.name for option in sweep.task.all_options}
-    settings = {name: value for name, value in sweep.arguments.items() if name in own}
-    recipe = get_recipe(sweep.arguments["recipe"]) if "recipe" in sweep.arguments else None
-    options = sweep.task.resolve({**settings, "epochs": sweep.epochs}, seed=sweep.seeds[0], recipe=recipe)
+    options = options_of(sweep.task, sweep.arguments, sweep.epochs, sweep.arguments.get("recipe"))
     has_dev = job_class.with_dev_part(part, options).dev is not None  # too few texts fail here
     sweep = dataclasses.replace(
         sweep, data_sha256=job_class.fingerprint(corpus), scored_on="dev" if has_dev else "cross_validation"
