@@ -99,6 +99,8 @@ def sequence(items: Any, name: str = "texts") -> None:
         keys = [str(key) for key in itertools.islice(items, 5)]
         example = f'Pass one of them: {name}["{keys[0] if keys else "text"}"].'
         raise TypeError(f"{message} a {kind} with the keys {', '.join(keys):.200}. {example}")
+    if isinstance(items, set | frozenset):
+        raise TypeError(f"{message} a {kind}, whose items have no order. Pass a list, such as sorted({name}).")
     if not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0:
         raise TypeError(f"{message} {items!r:.80} ({kind}).")
     if getattr(items, "ndim", 1) > 1:

@@ -165,3 +165,10 @@ def test_a_save_that_fails_leaves_the_old_bundle_whole(run, tmp_path, monkeypatc
     monkeypatch.undo()
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
     assert zoo.load(tmp_path / "run").metrics == bundle.metrics
+
+
+def test_a_folder_of_several_runs_names_the_bundles_in_it(run, tmp_path):
+    for number in range(5):
+        shutil.copytree(run[1], tmp_path / "sweep" / "trials" / f"{number:04d}" / "runs" / "seed1")
+    with pytest.raises(zoo.BundleError, match=r"The folder holds bundles: \S+/0000/runs/seed1, .* and 2 more\.$"):
+        zoo.load(tmp_path / "sweep")

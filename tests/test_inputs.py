@@ -14,6 +14,7 @@ TABLE = pd.DataFrame({"text": ["a fine film", "a dull film"], "label": ["up", "d
 @pytest.mark.parametrize(
     ("items", "message"),
     [
+        ({"a", "b"}, r"received a set, whose items have no order\. Pass a list, such as sorted\(texts\)\."),
         ({"text": ["a"], "id": [1]}, r'received a dict with the keys text, id\. Pass one of them: texts\["text"\]'),
         ("a fine film", r"received one string\. Write \['a fine film'\]"),
         (b"a fine film", r"received one string\. Write \[b'a fine film'\]"),

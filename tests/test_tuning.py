@@ -47,7 +47,7 @@ def fake(monkeypatch):
 
 
 def sweep(folder, **options):
-    return zoo.tune("bilstm", "demo", folder, progress=False, **{"space": SPACE, "tuner": "grid", **options})
+    return zoo.tune("bilstm", "demo", folder, **{"space": SPACE, "tuner": "grid", "progress": False, **options})
 
 
 def test_a_grid_tries_every_combination_once_and_scores_the_winner_alone(fake, tmp_path):
@@ -92,6 +92,16 @@ def test_a_finished_sweep_is_only_read_and_more_trials_add_to_it(fake, tmp_path)
     assert fake.specs == []
     assert len(sweep(tmp_path / "s", tuner="random", trials=4).trials) == 4
     assert len(fake.specs) == 2
+
+
+def test_more_bundles_of_a_finished_sweep_than_were_kept_are_named(fake, tmp_path, capsys):
+    sweep(tmp_path / "s")
+    capsys.readouterr()
+    sweep(tmp_path / "s", keep=2, progress=True)
+    second = pd.read_csv(tmp_path / "s" / "results.csv", dtype={"trial": str})["trial"][1]
+    assert f"no bundle of trial {second}: an earlier call kept fewer than 2" in capsys.readouterr().out
+    sweep(tmp_path / "s", progress=True)
+    assert "no bundle" not in capsys.readouterr().out
 
 
 def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_path):

@@ -102,6 +102,13 @@ def unfinished(path: Path) -> str:
     return ""
 
 
+def _bundles_below(path: Path) -> str:
+    """Return a sentence that names the bundles in the folder of a sweep or of several runs, or "" if it has none."""
+    places = sorted(file.parent for depth in ("*", "trials/*/runs/*") for file in path.glob(f"{depth}/{MANIFEST}"))
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return f" The folder holds bundles: {', '.join(map(str, places[:3]))}{more}." if places else ""
+
+
 def _read_manifest(path: Path) -> tuple[dict[str, Any], str]:
     """Return the checksums of a folder's files by name, and that of its manifest."""
     if not path.is_dir():
@@ -112,7 +119,7 @@ def _read_manifest(path: Path) -> tuple[dict[str, Any], str]:
             f"{path} is an ONNX export, not a bundle: python -m dense_lstm_zoo_runtime {path} predicts with it."
         )
     if not manifest_path.is_file():
-        reason = unfinished(path) or " Did its training end?"
+        reason = unfinished(path) or _bundles_below(path) or " Did its training end?"
         raise BundleError(f"{path} is not a bundle: it has no {MANIFEST}.{reason}")
     if manifest_path.is_symlink():
         raise BundleError(f"{manifest_path} is a link; a bundle must hold its own files.")

@@ -99,11 +99,12 @@ def tune(
         raise ValueError(f"--role {role} needs the chief's address: --oracle HOST:PORT.")
     if worker_id and role != "worker":
         raise ValueError("--worker-id is for --role worker.")
-    resolved = check_sweep(model, dataset, options)
+    space = parse_space(search) if search else None
+    resolved = check_sweep(model, dataset, options, space)
     names = registry.entry(model).arguments  # None may be a value of theirs
     options = {name: x for name, x in options.items() if name not in FILE_OPTIONS and (x is not None or name in names)}
-    if search:
-        options["space"] = parse_space(search)
+    if space:
+        options["space"] = space
     import_tensorflow()
     if role == "worker":
         from dense_lstm_zoo.search import fleet
@@ -115,9 +116,12 @@ def tune(
     zoo.tune(model, resolved, **options)
 
 
-def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> Dataset:
+def check_sweep(
+    model: str, dataset: str | None, options: Mapping[str, Any], space: Mapping[str, Any] | None = None
+) -> Dataset:
     """Return the dataset of a sweep, after checking the request."""
     from dense_lstm_zoo.search.plan import check_extent
+    from dense_lstm_zoo.search.space import check_space, ends
 
     extent = ("tuner", "trials", "keep", "workers", "silence", "oracle")
     check_extent(**{name: options.get(name) for name in extent})
@@ -125,6 +129,11 @@ def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> 
     task, recipe = tasks.find(registry.entry(model).task), recipes.name_or_none(options.get("recipe"))
     names = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in names}
-    check_arguments(model, registry.resolve(model, arguments, recipe, complete=False))
-    tasks.check_options(options)
+    if space:
+        check_space(model, space, {**arguments, **{name: x for name, x in options.items() if x is not None}})
+    points = [{}, *({name: value} for name, values in (space or {}).items() for value in ends(values))]
+    for point in points:
+        own = {name: value for name, value in point.items() if name in names}
+        check_arguments(model, registry.resolve(model, {**arguments, **own}, recipe, complete=False))
+        tasks.check_options({**options, **point})
     return Dataset.resolve(dataset, {name: options.get(name) for name in FILE_OPTIONS}, task.name)

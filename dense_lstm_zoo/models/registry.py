@@ -32,6 +32,7 @@ _NOT_ENCODER = (*_WORDS, *context.LAYERS, "standardization", "softmax", "logits"
 # Of a model that is built to check its arguments, before the data says what the sizes are.
 SIZES = {"vocab_size": 1000, "num_classes": 2, "num_tags": 2, "num_chars": 100}
 _POLICIES = ("float32", "mixed_bfloat16", "mixed_float16", "float64")
+_HALVES = ("float16", "bfloat16")
 _entries: dict[str, ModelEntry] = {}
 
 
@@ -154,6 +155,7 @@ def resolve(
     missing = [argument for argument, value in values.items() if value is REQUIRED]
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
+    _check_policy(values.get("dtype"))
     return {argument: value for argument, value in values.items() if value is not REQUIRED}
 
 
@@ -174,22 +176,25 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
         6807766
     """
     check_settings()
-    values = resolve(name, arguments, recipe)
-    _check_policy(values.get("dtype"))
-    return entry(name).factory(**values)
+    return entry(name).factory(**resolve(name, arguments, recipe))
 
 
 def _check_policy(dtype: Any) -> None:
-    import keras
-
-    if dtype is None:
+    """Raise ``ValueError`` for a dtype policy that no model can be trained with. A plain name needs no Keras."""
+    if dtype is None or dtype in _POLICIES:
         return
-    try:
-        policy = keras.dtype_policies.get(dtype)
-    except (TypeError, ValueError):
-        raise checks.unknown_name("dtype policy:", dtype, _POLICIES) from None
+    weights = dtype
+    if dtype not in _HALVES:
+        if isinstance(dtype, str) and "_from_" not in dtype:
+            raise checks.unknown_name("dtype policy:", dtype, _POLICIES)
+        import keras
+
+        try:
+            weights = keras.dtype_policies.get(dtype).variable_dtype
+        except (TypeError, ValueError):
+            raise checks.unknown_name("dtype policy:", dtype, _POLICIES) from None
     # Updates are smaller than the steps of such weights, so that they learn nothing; and bfloat16 has no QR.
-    if (weights := policy.variable_dtype) in ("float16", "bfloat16"):
+    if weights in _HALVES:
         raise ValueError(f"dtype {weights!r} has weights of two bytes, which do not learn. Use 'mixed_{weights}'.")
 
 

@@ -10,7 +10,7 @@ import keras_tuner
 
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import fit_width
-from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space
+from dense_lstm_zoo.search.space import Space, check_space, declare, default_space, ends
 from dense_lstm_zoo.tasks import check_options
 
 # Data-dependent arguments for a model that is built only to check its other arguments.
@@ -91,9 +91,9 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
     accepted = registry.entry(model).arguments
     tiny = {name: value for name, value in _TINY.items() if name in accepted}
     hypermodel = HyperModel(model, space, budget, **tiny, **fixed)
-    ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
-    first = {name: values[0] for name, values in ends.items()}
-    points = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
+    choices = {name: ends(values) for name, values in space.items()}
+    first = {name: values[0] for name, values in choices.items()}
+    points = [first, *({**first, name: value} for name, values in choices.items() for value in values[1:])]
     small_models: set[str] = set()
     for values in points:
         check_built(model, hypermodel.arguments(values), small_models)

@@ -86,6 +86,18 @@ class Progress:
             else:
                 time.sleep(0.5)
 
+    def tell_deleted(self) -> None:
+        """Name the best trials whose bundles an earlier call, which kept fewer, has deleted."""
+        if self.keep == 1 or self.sweep.tuner == "hyperband" or not self.oracle.end_order:
+            return
+        table = report.table(self.run_dir, self.sweep)
+        best = table[table["status"] == "completed"]["trial"].iloc[: self.keep]
+        deleted = [name for name in best if not (self.run_dir / "trials" / name / "runs").exists()]
+        if deleted:
+            self.say(
+                f"no bundle of trial {', '.join(deleted)}: an earlier call kept fewer than {self.keep} and deleted it"
+            )
+
     def _tell(self, trial: Trial, ended: float) -> bool:
         """Update table and report, print the trial's line and delete bundles. Return False if there is no result."""
         if not (self.run_dir / "trials" / trial.trial_id / RESULT).is_file():

@@ -50,6 +50,11 @@ def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
             raise ValueError(f"The values of {name} must be numbers, names or booleans, all of one kind: {values!r}.")
 
 
+def ends(values: Range | Sequence[Any]) -> tuple[Any, ...]:
+    """Return the values that show whether a model accepts all of them: every choice, or both ends of a range."""
+    return (values.low, values.high) if isinstance(values, Range) else tuple(values)
+
+
 def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
     """Parse a space as written on the command line: ``name=low:high``, ``low:high:step``, ``low:high:log``, ``a,b,c``.
 

@@ -227,6 +227,7 @@ def _search(
         _forget_outgrown(run_dir, sweep, oracle)
     oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
     progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say, ended)
+    progress.tell_deleted()
     heartbeat, environment = None if address is None else silence / 10, share_of_cores(workers)
     team = [
         Worker(oracle, sweep, run_dir, f"worker{i}", heartbeat=heartbeat, environment=environment)
