@@ -65,7 +65,7 @@ FIXED = "classification:sst2:{dc_bilstm - bilstm}:fixed_vectors"
         ("high classification:trec:{dc_bilstm - bilstm}:ding2018:settings=:runs", "-0.6"),
         ("max rounded_vectors:dc_bilstm:sst2;trec:dev_texts", "872"),
         ("kept_memory:lstm:imdb:{returned_s / kept_s}", "0.956"),
-        ("less language_model:{dense_lstm_lm:godin2017_dense_200x2_30_epochs / stacked_lstm_lm}:test", "22"),
+        ("less language_model:{godin2017_dense_200x2_30_epochs / godin2017_stacked_200x2_30_epochs}:test", "22"),
         ("source: Kim 2014", "88.1"),
     ],
 )
