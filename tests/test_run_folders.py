@@ -75,8 +75,12 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
     shutil.copytree(folder, tmp_path / "run")
     state = tmp_path / "run.unfinished"
     config = json.loads((folder / "config.json").read_text())
-    for settings, stays in ((config, False), ({**config, "model": "lstm"}, True), (None, True)):
+    for settings, lock, stays in (
+        *((config, "lock", False), ({**config, "model": "lstm"}, "lock", True), (None, "lock", True)),
+        (config, "other", True),
+    ):
         state.mkdir()
+        (state / lock).touch()
         (state / "state.json").write_text(json.dumps({"settings": settings} if settings else []))
         with pytest.raises(FileExistsError, match="already exists"):
             train(tmp_path / "run")
@@ -87,18 +91,17 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
 KILLED_BEFORE_REMOVAL = """
 import os, signal, sys
 from pathlib import Path
-from dense_lstm_zoo.storage import temporary
+from dense_lstm_zoo.storage import work_folders
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.training_harness import train
 remove = Checkpoint.remove
 if sys.argv[2] == "before":
     Checkpoint.remove = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 else:
-    def half(path):
-        if "unfinished" in path.name:
-            (path / "state.json").unlink()
-            os.kill(os.getpid(), signal.SIGKILL)
-    temporary.remove = half
+    def half(path, head, names):
+        (path / head).unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+    work_folders.remove = half
 train(Path(sys.argv[1]), epochs=1)
 """
 

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles import weights_file
 from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
@@ -93,6 +95,15 @@ def too_large(*_, **__):
 
 def failing(*_, **__):
     raise RuntimeError("FreeType is\nbroken")
+
+
+def test_a_disk_without_room_for_the_weights_is_said_before_they_are_written(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(weights_file.shutil, "disk_usage", lambda _: SimpleNamespace(total=10**9, free=500))
+    monkeypatch.setattr(type(plain.model), "save_weights", None)
+    with pytest.raises(OSError, match="run could not be written: No space left on device") as caught:
+        plain.save(tmp_path / "run")
+    assert caught.value.errno == errno.ENOSPC
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize("failure", [full_disk, too_large, failing], ids=lambda f: f.__name__)

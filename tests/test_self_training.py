@@ -191,3 +191,10 @@ def test_texts_are_checked_before_the_first_round(tmp_path, corpus):
         with pytest.raises(error, match=message):
             zoo.self_train("bilstm", corpus, texts, tmp_path / "run")
     assert not list(tmp_path.iterdir())
+
+
+def test_texts_that_are_all_scored_or_learnt_are_refused_before_the_first_round(corpus, tmp_path, monkeypatch):
+    scripted(monkeypatch, [])
+    with pytest.raises(ValueError, match="There is no text to label: each is a training text, or a copy of one in dev"):
+        zoo.self_train("bilstm", corpus, [*corpus.train.texts[:5], *corpus.test.texts[:3]], tmp_path / "run")
+    assert not list(tmp_path.iterdir())

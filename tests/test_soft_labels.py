@@ -107,6 +107,9 @@ def test_spaces_around_a_label_do_not_count_in_json_either(tmp_path):
         path.write_text(json.dumps({"text": "x", "probabilities": row}) + "\n")
         with pytest.raises(ValueError, match="line 1: 'probabilities' names a label twice, or an empty one"):
             zoo.load_corpus(path)
+    path.write_text(f'{{"text": "x", "probabilities": {{"a": 1{"0" * 400}, "b": 0}}}}\n')
+    with pytest.raises(ValueError, match="line 1: the probability of 'a' must be a number; found 1000"):
+        zoo.load_corpus(path)
 
 
 @pytest.mark.parametrize(

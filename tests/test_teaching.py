@@ -122,6 +122,13 @@ def test_a_file_answers_only_the_texts_that_it_holds(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
 
 
+def test_a_confidence_that_is_no_number_is_refused_with_its_line(tmp_path):
+    for number in ('"much"', "1" + "0" * 400):
+        (tmp_path / "answers.jsonl").write_text(f'{{"text": "x", "label": "bad", "confidence": {number}}}\n')
+        with pytest.raises(ValueError, match=r"line 1: 'confidence' must be a number; found"):
+            quiet(tmp_path / "answers.jsonl", None, output=tmp_path / "soft.csv", labels=LABELS)
+
+
 def test_an_answer_is_a_label_whatever_its_case_and_punctuation():
     find = label_finder(["1", "2", "very good", "good"])
     assert [find(x) for x in ("2.0", "Very Good!", "Answer: '1'", "GOOD", "3", "", "not good")] == [1, 2, 0, 3] + [
@@ -170,11 +177,11 @@ def test_labels_of_the_texts_are_kept(tmp_path):
 def test_repeated_texts_and_copies_of_scored_ones_are_left_out_and_counted(tmp_path):
     scored = Split(["A film that nobody has seen .", "quite dull"], [0, 1])
     corpus = Corpus("mine", ("bad", "good"), Split(["a training text here"], [1]), Split(["so dev"], [0]), scored)
-    texts = [*TEXTS, "the film  was good ", "a film that nobody has seen", "Quite  dull", "", "so dev ..."]
+    texts = [*TEXTS, "the film  was good ", "a film that nobody has seen", "Quite  dull", "", "so dev ...", "nu\0ll"]
     (tmp_path / "raw.txt").write_text("\n".join(texts))
     result = quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "soft.csv", dataset=corpus, train_texts=True)
     assert zoo.load_corpus(tmp_path / "soft.csv").train.texts == ["a training text here", *TEXTS]
-    assert result.left_out == {"empty": 1, "repeated": 1, "in test": 2, "in dev": 1}
+    assert result.left_out == {"empty": 1, "with a null character": 1, "repeated": 1, "in test": 2, "in dev": 1}
     assert result.labelled == 1
     with pytest.raises(ValueError, match="There is no text to label: of all texts, 1 in dev"):
         quiet(by_length, ["so dev"], output=tmp_path / "none.csv", dataset=corpus)
@@ -252,6 +259,7 @@ def test_a_labelling_without_answers_leaves_nothing_that_refuses_the_next(tmp_pa
 def test_damaged_settings_of_a_labelling_are_named_and_may_be_overwritten(folder, tmp_path):
     unfinished = tmp_path / "soft.csv.unfinished"
     unfinished.mkdir()
+    (unfinished / "lock").touch()
     (unfinished / "answers.f32").write_bytes(bytes(12))
     (unfinished / "settings.json").write_text("{")
     with pytest.raises(ValueError, match=r"settings\.json is damaged|not JSON"):

@@ -362,7 +362,7 @@ class Bundle(abc.ABC):
     def _write(self, folder: Path, shared_words: bool | None = False, dtype: str = "float32") -> None:
         """Write everything but the files for people, and the manifest."""
         weights = folder / "model.weights.h5"
-        self._weights.save_weights(weights)
+        weights_file.save(self._weights, weights)
         shared = None
         if shared_words is not False:
             table_name = self.config["training"].get("vectors")

@@ -1,8 +1,12 @@
-"""A bundle's file of weights: writing a smaller one, and loading it into the whole model."""
+"""A bundle's file of weights: writing it, or a smaller one, and loading it into the whole model."""
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 import posixpath
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +16,27 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
+_OVERHEAD = 512  # bytes that HDF5 needs for an array besides its values, at least
 DTYPES = ("float32", "float16")
 Change = Callable[[str, "np.ndarray"], "np.ndarray"]
+
+
+def save(model: keras.Model, path: Path) -> None:
+    """Write a model's weights.
+
+    A lack of space is said before: HDF5 would print a traceback for each object that it cannot close then.
+
+    Raises:
+        OSError: The disk has less room than the weights need.
+    """
+    import tensorflow as tf
+
+    sizes = [math.prod(weights.shape) * tf.as_dtype(weights.dtype).size for weights in model.weights]
+    needed = sum(sizes) + _OVERHEAD * len(sizes)
+    disk = shutil.disk_usage(path.parent)
+    if disk.total and disk.free < needed:  # some network drives tell neither
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    model.save_weights(path)
 
 
 def rewrite(source: Path, target: Path, change: Change) -> None:

@@ -132,7 +132,7 @@ def number(share: object, label: str, location: str) -> float:
         if isinstance(share, bool) or share is None:
             raise ValueError
         return float(share)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{location}: the probability of {label!r} must be a number; found {share!r:.80}.") from None
 
 

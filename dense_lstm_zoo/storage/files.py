@@ -180,19 +180,6 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
             mounted.recover(real)
 
 
-def remove_folder(path: Path) -> None:
-    """Delete a folder in one visible step. The next writer removes what a kill leaves of it."""
-    temporary.sweep(path)
-    removed_path = temporary.name(path)
-    try:
-        path.rename(removed_path)
-    except FileNotFoundError:
-        return
-    except OSError:  # a mount point
-        removed_path = path
-    temporary.remove(removed_path)
-
-
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
     """Yield a file to write to, which is renamed to ``path`` if the block succeeds.
@@ -260,4 +247,6 @@ def _named(error: OSError, path: Path, work: Path) -> OSError:
         return FileNotFoundError(error.errno, f"{path} could not be written: {reason}")
     if error.errno is None or error.filename is not None:
         return error
-    return type(error)(error.errno, f"{path} could not be written: {error.strerror}; its former content is unchanged")
+    reason = os.strerror(error.errno)  # HDF5 adds addresses to it, and a file in a folder its own name
+    unchanged = "; its former content is unchanged" if path.exists() else ""
+    return type(error)(error.errno, f"{path} could not be written: {reason}{unchanged}")

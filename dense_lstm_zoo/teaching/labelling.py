@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,20 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.display import notes
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, work_folders
 from dense_lstm_zoo.storage.json_files import DamagedFileError, read_object
-from dense_lstm_zoo.storage.lock import Lock
+from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching.teachers import Teacher
 
 if TYPE_CHECKING:
     import numpy as np
 
 _SETTINGS, _ANSWERS = "settings.json", "answers.f32"
+
+
+def labelling_folder(output: Target) -> Path:
+    """Return the folder of the answers to texts, beside the output, until it is written."""
+    return files.beside(output.real, ".unfinished")
 
 
 class Labelling:
@@ -41,6 +47,7 @@ class Labelling:
 
     Raises:
         BlockingIOError: Another process is labelling there.
+        FileExistsError: The folder holds files that no labelling has left there.
         ValueError: The folder holds the answers of another teacher, or to other texts.
     """
 
@@ -50,11 +57,11 @@ class Labelling:
         self.folder, self._teacher, self._texts, self._batch_size = folder, teacher, texts, batch_size
         rows = (1 if isinstance(text, str) else len(text) for text in texts)
         self._ends = [0, *itertools.accumulate(rows)]  # the number of rows before each text, and of all
-        self._lock = Lock(folder / "lock", f"Another process is labelling in {folder}.")
+        self._lock = work_folders.lock(folder, f"Another process is labelling in {folder}.")
         try:
             self._open(overwrite)
-        except ValueError:
-            self._lock.release()
+        except BaseException:
+            self.__exit__()
             raise
 
     def __enter__(self) -> Labelling:
@@ -66,8 +73,8 @@ class Labelling:
         self._lock.release()
 
     def remove(self) -> None:
-        """Delete the folder. Called when the answers are where they belong."""
-        files.remove_folder(self.folder)
+        """Delete the folder, but for what others put there. Called when the answers are where they belong."""
+        work_folders.remove(self.folder, _SETTINGS, re.escape(_ANSWERS))
 
     @property
     def num_answered(self) -> int:
@@ -83,6 +90,7 @@ class Labelling:
         Texts that are lists of words have a row for each word: (words, labels), those of all texts one after the other.
 
         Raises:
+            OSError: The answers could not be written, as when the disk is full. Those before are kept.
             ValueError: Answers on the disk that are damaged.
             Exception: What the teacher raises. The answers before it are kept.
         """
@@ -104,10 +112,18 @@ class Labelling:
                 if progress:
                     notes.show(f"stopped after {first:,} of {total:,} texts; the same call goes on from there")
                 raise
-            with path.open("ab") as file:
-                file.write(np.ascontiguousarray(rows, "<f4").tobytes())
-                file.flush()
-                os.fsync(file.fileno())
+            try:
+                with path.open("ab") as file:
+                    file.write(np.ascontiguousarray(rows, "<f4").tobytes())
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                line.clear()
+                raise OSError(
+                    error.errno,
+                    f"{path} could not be written: {error.strerror}; the same call goes on after {first:,} of "
+                    f"{total:,} texts",
+                ) from None
             line.update(min(first + self._batch_size, total))
         line.finish(total)
         rows = np.fromfile(path, "<f4").reshape(-1, width)

@@ -35,8 +35,17 @@ class RawTexts:
     labels: list[Label | None] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
 
+    def add(self, text: str, label: Label | None = None) -> None:
+        """Add a text, unless it is empty or a table could not hold it."""
+        if not text:
+            self.leave_out("empty")
+        elif "\0" in text:
+            self.leave_out("with a null character")
+        else:
+            self.append(text, label)
+
     def append(self, text: str, label: Label | None = None) -> None:
-        """Add a text."""
+        """Add a text as it is."""
         self.texts.append(text)
         self.labels.append(label)
 
@@ -55,7 +64,7 @@ def read_texts(
     encoding: str | None = None,
     delimiter: str | None = None,
 ) -> RawTexts:
-    """Read texts to label. Blank ones are left out.
+    """Read texts to label. Blank ones, and those with a null character, are left out.
 
     Args:
         source: A file with a text per line, a table (csv, tsv, jsonl, Parquet, xlsx, by its name), a list of strings,
@@ -73,10 +82,7 @@ def read_texts(
     """
     raw, columns = RawTexts(), LabelColumns.of_options(label_column, label_separator, None, default=None)
     for text, label in _pairs(source, text_column, columns, encoding, delimiter):
-        if text.strip():
-            raw.append(text.strip(), label)
-        else:
-            raw.leave_out("empty")
+        raw.add(text.strip(), label)
     if not raw.texts:
         name = os.fspath(source) if isinstance(source, str | os.PathLike) else "The list of texts"
         raise ValueError(f"{name} holds no text to label.")

@@ -18,7 +18,7 @@ from dense_lstm_zoo.storage.json_files import read_object
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import SOFT_LABELS
 from dense_lstm_zoo.teaching.labelling import digest
-from dense_lstm_zoo.teaching.raw_texts import read_texts
+from dense_lstm_zoo.teaching.raw_texts import keys_of, read_texts
 from dense_lstm_zoo.teaching.teach import teach
 from dense_lstm_zoo.training.protocol import run_protocol
 
@@ -132,6 +132,7 @@ def self_train(
     kind = {"label_separator": SEPARATOR} if corpus.is_several else {}
     corpus = corpus.with_dev(_DEV_FRACTION, seed)
     texts = _without_labelled(texts, corpus)
+    _check_left(texts, corpus)
     labels_alone = {x: value for x, value in training.items() if x not in {option.name for option in SOFT_LABELS}}
     current, rows, best, folders = corpus, list[dict[str, Any]](), 0, list[Path]()
     for number in range(rounds + 1):
@@ -221,6 +222,13 @@ def _without_labelled(texts: list[str], corpus: Any) -> list[str]:
     if count := len(texts) - len(others):
         notes.say(f"texts to label that are training texts, and keep their own label: {count:,}")
     return others
+
+
+def _check_left(texts: list[str], corpus: Any) -> None:
+    """Raise ``ValueError`` if no text is left to label without those that are scored. ``teach`` leaves them out."""
+    scored = {key for part in (corpus.dev, corpus.test) if part is not None for key in keys_of(part.texts)}
+    if all(key in scored for key in keys_of(texts)):
+        raise ValueError("There is no text to label: each is a training text, or a copy of one in dev or test.")
 
 
 def _write_source(folder: Path, source: dict[str, Any]) -> None:

@@ -15,13 +15,13 @@ from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.label_columns import SEPARATOR, Label, names_of
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.display import notes
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import work_folders
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching import soft_files, teachers, token_teaching
 from dense_lstm_zoo.teaching.answers import check_names
 from dense_lstm_zoo.teaching.augmenting import copies
-from dense_lstm_zoo.teaching.labelling import Labelling
+from dense_lstm_zoo.teaching.labelling import Labelling, labelling_folder
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, keys_of, read_texts, without_copies
 from dense_lstm_zoo.teaching.teachers import FileTeacher, Teacher, say_overlap
 
@@ -150,6 +150,7 @@ def teach(
     if batch_size is not None:
         checks.integer("batch_size", batch_size)
     target = check_output(output, overwrite)
+    work_folders.check(labelling_folder(target))
     if not (is_for_tokens := token_teaching.is_for_tokens(target)):
         soft_files.check_format(target)
     if train_texts and dataset is None:
@@ -196,8 +197,7 @@ def _label(
     """Ask the teacher, and write the file."""
     import numpy as np
 
-    folder = files.beside(target.real, ".unfinished")
-    with Labelling(folder, teacher, raw.texts, batch_size, overwrite=overwrite) as labelling:
+    with Labelling(labelling_folder(target), teacher, raw.texts, batch_size, overwrite=overwrite) as labelling:
         rows = labelling.answer(progress)
         places = np.flatnonzero(~np.isnan(rows).all(axis=1))
         raw.leave_out(UNANSWERED, len(rows) - len(places))
@@ -270,8 +270,9 @@ def _raw_texts(
         for text, label, is_labelled in zip(
             corpus.train.texts, corpus.train.labels, corpus.train.labelled.tolist(), strict=True
         ):
-            if text.strip():
-                own.append(text.strip(), _named(label, corpus.label_names) if is_labelled else None)
+            own.add(text.strip(), _named(label, corpus.label_names) if is_labelled else None)
+        for reason, count in own.left_out.items():
+            raw.leave_out(reason, count)
         raw = RawTexts([*own.texts, *raw.texts], [*own.labels, *raw.labels], raw.left_out)
     return raw
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
@@ -12,12 +11,12 @@ from dense_lstm_zoo.corpora.loader import as_corpus
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import soft_sentences
 from dense_lstm_zoo.data.endings import ending
-from dense_lstm_zoo.storage import files, outputs
+from dense_lstm_zoo.storage import outputs
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching import soft_files, token_teachers
 from dense_lstm_zoo.teaching.answers import check_names
-from dense_lstm_zoo.teaching.labelling import Labelling
+from dense_lstm_zoo.teaching.labelling import Labelling, labelling_folder
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, without_copies
 from dense_lstm_zoo.teaching.teachers import Teacher, say_overlap
 from dense_lstm_zoo.teaching.token_texts import add, read_sentences
@@ -55,18 +54,13 @@ def check_target(target: Target) -> Target:
         raise ValueError(f"{target} cannot hold tags and probabilities; name a file such as soft.conll.")
     beside = soft_sentences.file_beside(target.path)
     # After a kill between the two files, the labelling is still there.
-    is_ours = target.real.exists() or _unfinished(target).exists()
+    is_ours = target.real.exists() or labelling_folder(target).exists()
     if not is_ours and os.path.lexists(beside):
         raise FileExistsError(
             f"{beside} already exists, and {target.path}, to which it would belong, does not: it may be another "
             "file's. Name another output, or delete it."
         )
     return outputs.check_output(beside, overwrite=is_ours)
-
-
-def _unfinished(target: Target) -> Path:
-    """Return the folder of a labelling that is not finished."""
-    return files.beside(target.real, ".unfinished")
 
 
 def read_corpus(dataset: AnyDataset | None) -> Any:
@@ -136,7 +130,7 @@ def label(
         raise ValueError(f"There is no sentence to label: of all sentences, {reasons}.")
     say_overlap(source, parts)
     with Labelling(
-        _unfinished(target), source, raw.texts, batch_size or source.batch_size, overwrite=overwrite
+        labelling_folder(target), source, raw.texts, batch_size or source.batch_size, overwrite=overwrite
     ) as labelling:
         answers = list(soft_sentences.split_rows(labelling.answer(progress), list(map(len, raw.texts))))
         places = [place for place, rows in enumerate(answers) if rows is not None and rows[0, 0] == rows[0, 0]]

@@ -165,7 +165,7 @@ def _answer(
                 )
             try:
                 return {}, (label, float(row[name]))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"{location}: {name!r} must be a number; found {row[name]!r:.80}.") from None
     return {}, (label, 1.0)
 

@@ -17,9 +17,9 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.display import notes
-from dense_lstm_zoo.storage import files, temporary
+from dense_lstm_zoo.storage import files, temporary, work_folders
 from dense_lstm_zoo.storage.lock import Lock
-from dense_lstm_zoo.training import state_files, variables
+from dense_lstm_zoo.training import run_folder, state_files, variables
 from dense_lstm_zoo.training.averaging import averaged
 from dense_lstm_zoo.training.resumable import Resumable
 from dense_lstm_zoo.training.state_files import Inside, Progress
@@ -49,6 +49,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     Raises:
         BlockingIOError: Another process is training here.
+        FileExistsError: The folder holds files that no training has left there.
         ValueError: An interrupted run with other settings, or a damaged one.
     """
 
@@ -78,10 +79,10 @@ class Checkpoint(keras.callbacks.Callback):
         self._resumed: Inside | None = None
         self._busy = f"Another process is training in {folder}."
         self._begin_anew = f"delete {folder} to start over, or overwrite it."
-        self._lock = Lock(self.folder / "lock", self._busy)
+        self._lock = work_folders.lock(self.folder, self._busy)
         try:
             self._read_state(overwrite)
-        except ValueError:
+        except BaseException:
             self._lock.release()
             raise
 
@@ -174,7 +175,7 @@ class Checkpoint(keras.callbacks.Callback):
     def remove(self) -> None:
         """Delete the folder if it still belongs to this run. Called when there is nothing left to resume."""
         if self._lock.is_in_place:
-            files.remove_folder(self.folder)
+            run_folder.remove_state(self.folder)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch so far, if it is time to. The last batch is saved with the epoch."""
@@ -226,8 +227,8 @@ class Checkpoint(keras.callbacks.Callback):
         if self._lock.is_in_place:
             return
         self._lock.release()
-        self._lock = Lock(self.folder / "lock", self._busy)
-        if (self.folder / "state.json").exists():
+        self._lock = Lock(self.folder / work_folders.LOCK, self._busy)
+        if (self.folder / run_folder.STATE).exists():
             self._lock.release()
             raise BlockingIOError(f"{self.folder} was deleted during this run, and another run has started there.")
         self._sums = {}
@@ -247,17 +248,17 @@ class Checkpoint(keras.callbacks.Callback):
                 np.savez(file, *arrays[name])
         sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
         state = {"settings": self.settings, **progress.to_json(), "sha256": sums}
-        state_files.write_state(self.folder / "state.json", state)
+        state_files.write_state(self.folder / run_folder.STATE, state)
         self.progress, self._sums, self._saved_at = progress, sums, time.monotonic()
-        for file_name in self.folder.glob("*.npz"):
-            if file_name.name not in self._sums:
-                file_name.unlink()
+        for entry in self.folder.iterdir():
+            if run_folder.is_weights(entry.name) and entry.name not in self._sums:
+                entry.unlink()
 
     def _read_state(self, overwrite: bool) -> None:
         for entry in self.folder.iterdir():
             if temporary.is_ours(entry.name):
                 entry.unlink()  # a half-written file. No one else writes here
-        path = self.folder / "state.json"
+        path = self.folder / run_folder.STATE
         if not path.exists():
             return
         try:

@@ -13,7 +13,7 @@ from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, work_folders
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.tasks import Task, every_option
 from dense_lstm_zoo.tasks.options import Options
@@ -157,6 +157,7 @@ def _check(
     seed = checks.seed(seed)
     run_folder.tidy(files.resolved(run_dir))
     target = files.check_new_folder(run_dir, "bundle" if overwrite else None)
+    work_folders.check(run_folder.state_folder(target.real))
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError(f"tensorboard=True needs TensorBoard: {install.extra('tensorboard')}.")
     options = task.resolve(settings, seed=seed, recipe=get_recipe(recipe) if recipe else None)

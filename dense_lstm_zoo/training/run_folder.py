@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 
-from dense_lstm_zoo.storage import files, temporary
-from dense_lstm_zoo.storage.lock import Lock
+from dense_lstm_zoo.storage import files, work_folders
+
+STATE = "state.json"
+_WEIGHTS = r"(epoch-\d+(-batch-\d+)?|best-\d+)\.npz"
 
 
 def state_folder(run_dir: Path) -> Path:
@@ -15,15 +18,30 @@ def state_folder(run_dir: Path) -> Path:
     return files.beside(run_dir, ".unfinished")
 
 
+def is_weights(name: str) -> bool:
+    """Return whether a file has a name that a run gives its weights, its optimiser state or its best weights.
+
+    Example:
+        >>> is_weights("epoch-2-batch-40.npz"), is_weights("mine.npz")
+        (True, False)
+    """
+    return re.fullmatch(_WEIGHTS, name) is not None
+
+
+def remove_state(state_dir: Path) -> None:
+    """Delete the state of a run, and its folder unless others have put files there."""
+    work_folders.remove(state_dir, STATE, _WEIGHTS)
+
+
 def tidy(run_dir: Path) -> None:
     """Remove the state of a run that was killed after its bundle was written."""
     state_dir = state_folder(run_dir)
-    temporary.sweep(state_dir)
-    remains = (run_dir / "manifest.json", run_dir / "config.json", state_dir / "state.json")
+    remains = (run_dir / "manifest.json", run_dir / "config.json", state_dir / work_folders.LOCK)
     if not all(path.is_file() for path in remains):
         return
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
-        settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]
-        if settings == json.loads((run_dir / "config.json").read_text(encoding="utf-8")):
-            with Lock(state_dir / "lock", "It is held."):
-                files.remove_folder(state_dir)
+        state = state_dir / STATE  # it goes first, and what is left without it is of no use
+        config = json.loads((run_dir / "config.json").read_text(encoding="utf-8"))
+        if not state.exists() or json.loads(state.read_text(encoding="utf-8"))["settings"] == config:
+            with work_folders.lock(state_dir, "It is held."):
+                remove_state(state_dir)
