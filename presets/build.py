@@ -139,7 +139,7 @@ def build(
         output / name, dtype="float16", shared_words=True, dev=corpus.dev, test=corpus.test, overwrite=True
     )
     preset = zoo.load(folder)
-    # What int8 changes is in docs/runtime.md: a label in 500 at most.
+    # What int8 changes is in docs/runtime.md: a label in 400 at most.
     preset.export(folder / "onnx", format="onnx", weights="int8", shared_words=True)
     print(preset.summary())
     return folder
