@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score, fields, joined
-from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
+from dense_lstm_zoo_runtime.faults import foreign_library, is_failure_of_machine, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             flush_output()
         library = None if isinstance(error, OSError) else foreign_library(error)
         if library is None:
-            return _tell(str(error), 2)
+            return _tell(str(error), 1 if is_failure_of_machine(error) else 2)
         return _tell(f"{type(error).__name__} in {library}, perhaps not the input's fault: {error}", 1)
     except _FAILURES as error:
         first = str(error).strip().split("\n")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 try:
@@ -11,6 +12,7 @@ except ImportError:  # Windows
 
 _OURS = ("dense_lstm_zoo", "dense_lstm_zoo_runtime", "dense_lstm_zoo_presets")
 _INSTALLED = {"site-packages", "dist-packages"}
+_MACHINE = {"ENOSPC", "EDQUOT", "EIO", "ESTALE", "EMFILE", "ENFILE"}  # by name: Windows lacks some
 # How the loader of shared libraries, and C++, say it.
 _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "bad_alloc")
 
@@ -41,6 +43,16 @@ def is_lack_of_memory(error: BaseException) -> bool:
     if isinstance(error, ImportError):
         return any(reason in str(error).lower() for reason in _NO_MEMORY)
     return isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"
+
+
+def is_failure_of_machine(error: BaseException) -> bool:
+    """Return whether an error says that a disk is full or broken, or too many files are open, whatever was asked for.
+
+    Example:
+        >>> is_failure_of_machine(OSError(errno.ENOSPC, "")), is_failure_of_machine(FileNotFoundError(errno.ENOENT, ""))
+        (True, False)
+    """
+    return isinstance(error, OSError) and errno.errorcode.get(error.errno or 0) in _MACHINE
 
 
 def memory_limit() -> str:

@@ -103,7 +103,7 @@ def test_output_that_cannot_be_written_is_an_error_on_one_line(module, exports):
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", module, *arguments]
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
-    assert (ran.returncode, ran.stderr) == (2, "error: [Errno 28] No space left on device\n")
+    assert (ran.returncode, ran.stderr) == (1, "error: [Errno 28] No space left on device\n")
 
 
 def test_an_error_is_one_line_and_exit_status_2(tmp_path, capsys):

@@ -12,8 +12,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.storage import disk_errors
-from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
+from dense_lstm_zoo_runtime.faults import foreign_library, is_failure_of_machine, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request or its result: reported on one line, without a traceback.
@@ -52,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _tell(f"{_reason(error)} ({cause}; {DEBUG}=1 shows the traceback)", 1)
         library = None if isinstance(error, OSError) else foreign_library(error)
         if isinstance(error, PLAIN_ERRORS) and library is None:
-            is_failure = isinstance(error, OSError) and error.errno in disk_errors.FAILURES
-            return _tell(str(error), 1 if is_failure else 2)
+            return _tell(str(error), 1 if is_failure_of_machine(error) else 2)
         if isinstance(error, PLAIN_ERRORS):
             origin = f"raised in {library}, perhaps not the input's fault; {DEBUG}=1 shows the traceback"
             return _tell(f"{_reason(error)} ({origin})", 1)

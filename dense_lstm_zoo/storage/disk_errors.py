@@ -5,7 +5,6 @@ import re
 from errno import EACCES, EDQUOT, EIO, EMFILE, ENFILE, ENOSPC, EPERM, EROFS, ESTALE
 
 _CODES = {os.strerror(code): code for code in (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO, ESTALE, EMFILE, ENFILE)}
-FAILURES = frozenset({ENOSPC, EDQUOT, EIO, ESTALE, EMFILE, ENFILE})  # whatever was asked for
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")
 
 
