@@ -279,7 +279,7 @@ XIE2019 = (
                     "SST-1, dense, frozen",
                     "CR, dense, frozen",
                 ),
-                *("SST-2, stack", "TREC, stack", "TREC, stack, frozen"),
+                *("SST-2, stack", "TREC, stack", "SST-2, stack, frozen", "TREC, stack, frozen"),
             )
         ),
         {
@@ -291,6 +291,7 @@ XIE2019 = (
             "CR, dense, frozen": _pooled("cr", "dense", "position", "constant", frozen=True),
             "SST-2, stack": _pooled("sst2", "stack", "position", "constant"),
             "TREC, stack": _pooled("trec", "stack", "position", "constant"),
+            "SST-2, stack, frozen": _pooled("sst2", "stack", "position", "constant", frozen=True),
             "TREC, stack, frozen": _pooled("trec", "stack", "position", "constant", frozen=True),
         },
         "the runs of the first row",
