@@ -70,6 +70,14 @@ def test_a_run_whose_folder_another_run_has_taken_stops_and_leaves_it_alone(tmp_
     second._lock.release()
 
 
+def test_all_that_a_run_writes_beside_its_bundle_is_gone_at_its_end(tmp_path):
+    with interrupted(epoch=1, batch=1):
+        train(tmp_path / "run", epochs=2, dev_every=1, checkpoint_minutes=1e-9)
+    assert "dev_curve.csv" in names(tmp_path / "run.unfinished")
+    train(tmp_path / "run", epochs=2, dev_every=1)
+    assert names(tmp_path) == ["run"]
+
+
 def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run, tmp_path):
     _, folder = run
     shutil.copytree(folder, tmp_path / "run")

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from dense_lstm_zoo.storage import files, work_folders
+from dense_lstm_zoo.storage.bundle_names import DEV_CURVE
 
 STATE = "state.json"
 _WEIGHTS = r"(epoch-\d+(-batch-\d+)?|best-\d+)\.npz"
@@ -30,7 +31,7 @@ def is_weights(name: str) -> bool:
 
 def remove_state(state_dir: Path) -> None:
     """Delete the state of a run, and its folder unless others have put files there."""
-    work_folders.remove(state_dir, STATE, _WEIGHTS)
+    work_folders.remove(state_dir, STATE, f"{_WEIGHTS}|{re.escape(DEV_CURVE)}")
 
 
 def tidy(run_dir: Path) -> None:
