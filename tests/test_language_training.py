@@ -202,6 +202,16 @@ def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_encoded_text_of_files_is_gone_at_the_end_of_a_run(tmp_path):
+    demo = small_demo("language_model")
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.txt").write_text("\n".join(getattr(demo, part)) + "\n")
+    corpus = LanguageCorpus("mine", TextFile(tmp_path / "train.txt"), TextFile(tmp_path / "dev.txt"), None)
+    options = {"units": 4, "embedding_dim": 4, "batch_size": 5, "num_steps": 12, "epochs": 1, "progress": False}
+    zoo.train("stacked_lstm_lm", corpus, tmp_path / "run", **options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dev.txt", "run", "train.txt"]
+
+
 def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_scores(tmp_path):
     class Remove(keras.callbacks.Callback):
         def on_train_end(self, logs=None):

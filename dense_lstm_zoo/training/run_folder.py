@@ -12,6 +12,7 @@ from dense_lstm_zoo.storage.bundle_names import DEV_CURVE
 
 STATE = "state.json"
 _WEIGHTS = r"(epoch-\d+(-batch-\d+)?|best-\d+)\.npz"
+_OTHERS = rf"{re.escape(DEV_CURVE)}|(train|dev)\.npy"  # the last two are a language model's encoded text
 
 
 def state_folder(run_dir: Path) -> Path:
@@ -31,7 +32,7 @@ def is_weights(name: str) -> bool:
 
 def remove_state(state_dir: Path) -> None:
     """Delete the state of a run, and its folder unless others have put files there."""
-    work_folders.remove(state_dir, STATE, f"{_WEIGHTS}|{re.escape(DEV_CURVE)}")
+    work_folders.remove(state_dir, STATE, f"{_WEIGHTS}|{_OTHERS}")
 
 
 def tidy(run_dir: Path) -> None:
