@@ -201,7 +201,6 @@ def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
     assert score.perplexity < 6
 
 
-@pytest.mark.slow
 def test_the_encoded_text_of_files_is_gone_at_the_end_of_a_run(tmp_path):
     demo = small_demo("language_model")
     for part in ("train", "dev"):
@@ -212,6 +211,7 @@ def test_the_encoded_text_of_files_is_gone_at_the_end_of_a_run(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dev.txt", "run", "train.txt"]
 
 
+@pytest.mark.slow
 def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_scores(tmp_path):
     class Remove(keras.callbacks.Callback):
         def on_train_end(self, logs=None):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -139,6 +140,12 @@ def test_a_taught_preset_names_its_teacher_and_no_other_does():
 def test_an_unknown_plan_is_named():
     with pytest.raises(ValueError, match="dc_bilstm_sst2"):
         build.build("dc_bilstm_sst", None)
+
+
+@pytest.mark.slow
+def test_the_distribution_is_small_enough_for_a_package_index_when_it_is_compressed_as_a_wheel_is():
+    contents = (file.read_bytes() for file in build.MODELS.parent.rglob("*") if file.is_file())
+    assert sum(len(zlib.compress(content)) for content in contents) < 100_000_000
 
 
 def test_the_distribution_is_small_enough_for_a_package_index_and_its_presets_are_those_of_the_index():
