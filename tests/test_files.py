@@ -23,7 +23,7 @@ from dense_lstm_zoo.tagging.column_files import read_columns
 from dense_lstm_zoo_runtime import Predictor, word_table
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
-from tests.files_harness import names, write
+from tests.files_harness import mounted, names, write
 
 
 def write_half_a_file(path, *error):
@@ -439,6 +439,17 @@ def test_an_input_that_is_a_link_to_nothing_or_cannot_be_read_is_refused_with_th
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)  # permissions do not bind root
     with pytest.raises(PermissionError, match=r"secret\.txt cannot be read: no permission\.$"):
         files.existing_file(tmp_path / "secret.txt")
+
+
+def test_a_folder_on_a_read_only_mount_is_told_from_one_without_permission(tmp_path):
+    with mounted(tmp_path / "disk", "tmpfs", "1m") as disk:
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        for check in (
+            lambda: files.check_new_folder(disk / "run"),
+            lambda: outputs.check_output(disk / "a.csv", False),
+        ):
+            with pytest.raises(PermissionError, match=r"disk/\S+ cannot be \w+: .*disk is mounted read-only\.$"):
+                check()
 
 
 def test_a_folder_that_is_to_be_a_pipe_is_refused_before_any_work():

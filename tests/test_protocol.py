@@ -200,6 +200,25 @@ def test_the_command_line_runs_a_protocol(tmp_path, capsys):
     assert "takes no overwrite" in capsys.readouterr().err
 
 
+def test_a_run_that_could_not_be_scored_is_told_and_is_not_joined_by_runs_with_other_settings(
+    tmp_path, monkeypatch, request
+):
+    bundle = zoo.load(request.getfixturevalue("run")[1])
+    bundle.metrics = {name: value for name, value in bundle.metrics.items() if not name.startswith(("dev_", "test_"))}
+
+    def save_only(name, corpus, run_dir, **options):
+        bundle.save(run_dir)
+        raise ValueError("could not be scored")
+
+    monkeypatch.setattr(protocol, "_train_alone", save_only)
+    with pytest.raises(ValueError, match="could not be scored"):
+        run(tmp_path / "runs", seeds=2)
+    with pytest.raises(ValueError, match=r"runs/seed1 is a run without scores: .* Delete it, and the same call"):
+        run(tmp_path / "runs", seeds=2)
+    with pytest.raises(ValueError, match="batch_size was 50 and is 40"):
+        run(tmp_path / "runs", seeds=2, batch_size=40)
+
+
 def test_settings_without_effect_are_no_other_settings(tmp_path):
     path = tmp_path / "protocol.json"
     shared = {"model": "bilstm", "dataset": "demo", "batch_size": 40}

@@ -94,6 +94,14 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
             train(tmp_path / "run")
         assert state.exists() == stays
         shutil.rmtree(state, ignore_errors=True)
+    # The end of a run adds to its settings.
+    at_end = {**config, "thresholds": {"a": 0.3}, "training": {**config["training"], "files": {"train_file": "x.csv"}}}
+    (tmp_path / "run" / "config.json").write_text(json.dumps(at_end))
+    state.mkdir()
+    (state / "lock").touch()
+    (state / "state.json").write_text(json.dumps({"settings": config}))
+    run_folder.tidy(tmp_path / "run")
+    assert not state.exists()
 
 
 KILLED_BEFORE_REMOVAL = """

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -53,6 +54,35 @@ def test_a_sweep_goes_on_with_the_same_texts_under_another_path(sweep, write, tm
     assert sweep(file.name) == trials_before
     settings = json.loads((tmp_path / "s" / "sweep.json").read_text())
     assert settings["data"] == {"train_file": "train.jsonl"}
+
+
+def test_a_winner_is_scored_on_texts_where_they_are_now(sweep, write, tmp_path):
+    file = write(ROWS, "train.jsonl")
+    best = sweep(file)[0]["trial"]
+    moved = file.rename(tmp_path / "moved.jsonl")
+    sweep(moved)
+    assert trials.read_spec(tmp_path / "s" / "trials" / best)["data"] == {"train_file": str(moved)}
+
+
+def test_a_sweep_begins_in_a_folder_in_which_a_kill_left_half_of_a_file(sweep, write, tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "lock").touch()
+    (tmp_path / "s" / ".sweep.json.0123abcd.dense-lstm-zoo").write_text("{")
+    assert len(sweep(write(ROWS, "train.jsonl"))) == 2
+    half = tmp_path / "frame" / ".texts.0123abcd.dense-lstm-zoo"
+    half.mkdir(parents=True)
+    options = {"space": {"units": [4]}, "tuner": "grid", "progress": False}
+    assert len(zoo.tune("bilstm", pd.DataFrame(ROWS), tmp_path / "frame", **options).trials) == 1
+    assert not half.exists()
+
+
+def test_numbers_of_numpy_are_numbers(sweep, write, tmp_path):
+    space = {"units": zoo.Range(np.int64(4), np.int64(5)), "dropout": [np.float64(0.1)]}
+    fixed = {"embedding_dim": np.int64(5), "space": space, "tuner": "grid", "progress": False}
+    data = {"train_file": str(write(ROWS, "train.jsonl"))}
+    result = zoo.tune("bilstm", "jsonl", tmp_path / "s", data=data, **fixed)
+    assert sorted(result.trials["units"]) == [4, 5]
+    assert trials.read_spec(tmp_path / "s" / "trials" / "0000")["arguments"]["embedding_dim"] == 5
 
 
 def test_trials_are_compared_by_a_cross_validation_where_the_recipe_holds_no_dev_texts_out(write, tmp_path):

@@ -73,6 +73,7 @@ def test_a_budget_is_met_just_under_and_numbers_are_read():
         (1, 9, 0.5, "a range of integers needs an integer as its step"),
         (1, None, None, "a range is of numbers"),
         (1, 9, "2", "a range is of numbers"),
+        (0.0, 1.0, 1e-9, "at most 10,000 steps"),
         (1, float("inf"), None, "a range needs low <= high"),
     ],
 )

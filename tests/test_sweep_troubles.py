@@ -86,6 +86,17 @@ def test_a_trial_that_the_system_kills_pauses_the_sweep_and_counts_as_failed_aft
     assert [row["status"] for row in rows] == ["completed"] * 3
 
 
+def test_a_trial_that_is_to_run_again_has_its_deaths_counted_anew(start, tmp_path):
+    start.ends["0001", False] = [FakeProcess(-signal.SIGKILL) for _ in range(4)]
+    for _ in range(2):
+        with pytest.raises(trouble.SweepPausedError):
+            sweep(tmp_path / "s")
+    assert sweep(tmp_path / "s")[0][2]["reason"] == "killed by SIGKILL: likely out of memory (3 times)"
+    (tmp_path / "s" / "trials" / "0001" / "result.json").unlink()
+    with pytest.raises(trouble.SweepPausedError, match=r"\(time 1;"):
+        sweep(tmp_path / "s")
+
+
 class Running(FakeProcess):
     """A trial that runs until it is terminated."""
 
@@ -156,6 +167,31 @@ def test_a_winner_that_fails_when_it_is_trained_to_its_end_leaves_its_place_to_t
     assert (rows[-1]["trial"], rows[-1]["reason"]) == (again, "trained to its end: the loss became nan")
     assert rows[0]["status"] == "completed"
     assert test["test_accuracy"]["mean"] == 0.5
+
+
+class Falling(FakeProcess):
+    """A trial whose score has fallen at its end."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self._file = folder / "result.json"
+
+    def wait(self):
+        result = json.loads(self._file.read_text())
+        self._file.write_text(json.dumps({**result, "dev_accuracy": 0.01}))
+        return 0
+
+
+def test_a_winner_whose_score_falls_at_its_end_leaves_its_place_to_the_next(start, tmp_path):
+    options = {"tuner": "hyperband", "epochs": 3, "space": {"units": [4, 6], "dropout": [0.1]}}
+    expected, _ = sweep(tmp_path / "whole", **options)
+    paused = expected[0]["trial"]
+    start.ends[paused, False] = [None, Falling(tmp_path / "s" / "trials" / paused)]
+    start.calls.clear()
+    rows, _ = sweep(tmp_path / "s", **options)
+    assert rows[0]["trial"] != paused
+    assert [name for name, is_test in start.calls if is_test] == [rows[0]["trial"]]
+    assert [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")] == [rows[0]["trial"]]
 
 
 def caused_by(cause):

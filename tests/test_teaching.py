@@ -17,6 +17,8 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.teaching import augmenting
 from dense_lstm_zoo.teaching.answers import label_finder, probabilities_of
+from dense_lstm_zoo.teaching.teachers import FileTeacher
+from dense_lstm_zoo.teaching.written_answers import read_answers
 from tests import bundle_harness
 
 TEXTS = ["the film was good", "it was bad", "but very long , but good", "caf\u00e9 !", "so n't short"]
@@ -84,6 +86,13 @@ def test_teachers_with_other_labels_are_refused(folder, tmp_path):
     with pytest.raises(ValueError, match=r"the student has bad, good\. A teacher must know the same labels"):
         quiet(folder, output=tmp_path / "soft.csv", dataset=corpus)
     assert not list(tmp_path.glob("soft*"))
+
+
+def test_answers_in_another_column_of_a_file_are_of_another_teacher(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("text,first,second\nx,good,bad\ny,bad,good\n")
+    identities = [FileTeacher(read_answers(path, LABELS, label_column=x)).identity for x in ("first", "second")]
+    assert len(set(identities)) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import keras_tuner
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import fit_width
 from dense_lstm_zoo.search.space import Space, check_space, declare, default_space, ends
@@ -40,7 +41,7 @@ class HyperModel(keras_tuner.HyperModel):
     def __init__(self, model: str, space: Space | None = None, budget: int | None = None, **arguments: Any) -> None:
         super().__init__(name=model)
         self.model, self.fixed, self.budget = model, arguments, budget
-        self.space = default_space(model, arguments) if space is None else space
+        self.space = default_space(model, arguments) if space is None else checks.plain(space)
         check_space(model, self.space, arguments)
 
     def declare_hyperparameters(self, hp: keras_tuner.HyperParameters) -> None:

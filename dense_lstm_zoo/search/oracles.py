@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,6 +20,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
+_CHIEF = "chief"  # no worker's name
 _ADVICE = "Its backup is damaged or missing too; choose another run_dir (--run-dir) to start over."
 # Errors that a state with unexpected values can cause, DamagedFileError among them.
 _UNFIT = (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -100,7 +102,7 @@ class Durable(keras_tuner.Oracle):
             DamagedFileError: A file and its backup are damaged or missing.
         """
         for folder in sorted(Path(self._project_dir).glob("trial_*/")):
-            if any(folder.iterdir()):  # otherwise it was killed before the trial's first state
+            if any(folder.glob("trial.json*")):  # otherwise it was killed before the trial's first state
                 _read_state(folder / "trial.json", self._take_trial)
         _read_state(self._file, self._take_state)
         for trial in self.trials.values():
@@ -187,14 +189,18 @@ class Durable(keras_tuner.Oracle):
         """Requeue the trials of workers that have been silent for ``seconds``, and return the workers' names."""
         now = time.monotonic()
         silent = [tuner_id for tuner_id, time_of_sign in self.last_seen.items() if now - time_of_sign >= seconds]
-        for tuner_id in silent:
+        self._requeue(silent)
+        return silent
+
+    def _requeue(self, tuner_ids: Sequence[str]) -> None:
+        """Forget workers, and queue the trials that they have."""
+        for tuner_id in tuner_ids:
             del self.last_seen[tuner_id]
             self.tuner_ids.discard(tuner_id)
             if (trial := self.ongoing_trials.pop(tuner_id, None)) is not None:
                 self._retry_queue.append(trial.trial_id)
-        if silent:
+        if tuner_ids:
             self.save()
-        return silent
 
     @locked
     def run_again(self, trial_ids: Iterable[str]) -> None:
@@ -209,6 +215,19 @@ class Durable(keras_tuner.Oracle):
         if ended:
             self._retry_queue += reversed(ended)
             self.save()
+
+    @locked
+    def look_ahead(self) -> None:
+        """Find out whether a trial is left, before any worker asks. The trial goes to the first one that does.
+
+        Without it, a chief that was started again for nothing but the end of its sweep would wait for a worker.
+        """
+        if self.ongoing_trials or self._retry_queue:
+            return
+        trial = self.create_trial(_CHIEF)
+        if trial.status != TrialStatus.STOPPED:
+            self.started.pop(trial.trial_id, None)
+            self._requeue([_CHIEF])
 
     @locked
     def choose_points(self, is_chosen: Callable[[Mapping[str, Any]], bool]) -> None:
@@ -259,11 +278,100 @@ class RandomOracle(Durable, keras_tuner.oracles.RandomSearchOracle):
 
 
 class BayesianOracle(Durable, keras_tuner.oracles.BayesianOptimizationOracle):
-    """Bayesian optimisation with a Gaussian process."""
+    """Bayesian optimisation with a Gaussian process. No point is tried twice."""
+
+    def populate_space(self, trial_id: str) -> dict[str, Any]:
+        """Return the most promising values, or random ones if those were tried."""
+        response: dict[str, Any] = super().populate_space(trial_id)
+        if response["status"] == TrialStatus.RUNNING and self._duplicate(response["values"]):
+            response = self._random_populate_space()
+        return response
 
 
 class HyperbandOracle(Durable, keras_tuner.oracles.HyperbandOracle):
-    """Hyperband: many trials for few epochs, of which the better ones continue."""
+    """Hyperband: many trials for few epochs, of which the better ones continue.
+
+    Unlike keras-tuner's, trials that failed count among those that a round throws out, and a bracket for which the
+    space has too few values goes on with those that there are.
+    """
+
+    def populate_space(self, trial_id: str) -> dict[str, Any]:
+        """Return the values of a new trial, or those of a better one of the round before, to go on with."""
+        self._remove_completed_brackets()
+        while True:
+            for bracket in self._brackets:
+                values = self._new_values(bracket, trial_id) or self._promoted_values(bracket, trial_id)
+                if values:
+                    return {"status": TrialStatus.RUNNING, "values": values}
+            if self._current_bracket == 0 and self._current_iteration + 1 == self.hyperband_iterations:
+                return {"status": TrialStatus.IDLE if self.ongoing_trials else TrialStatus.STOPPED}
+            self._increment_bracket_num()
+            self._start_new_bracket()
+
+    def _new_values(self, bracket: dict[str, Any], trial_id: str) -> dict[str, Any] | None:
+        """Return random values for a bracket's first round, unless it is full or no others are left."""
+        number, trials = bracket["bracket_num"], bracket["rounds"][0]
+        if bracket.get("exhausted") or len(trials) >= self._get_size(number, 0):
+            return None
+        values: dict[str, Any] | None = self._random_values()
+        if values is None:
+            bracket["exhausted"] = True
+            return None
+        trials.append({"past_id": None, "id": trial_id})
+        return values | self._place(number, 0)
+
+    def _promoted_values(self, bracket: dict[str, Any], trial_id: str) -> dict[str, Any] | None:
+        """Return the values of the best trial that may enter a bracket's next round, or None."""
+        number, sizes = bracket["bracket_num"], self._sizes(bracket)
+        for round_number in range(1, len(sizes)):
+            before, trials = bracket["rounds"][round_number - 1], bracket["rounds"][round_number]
+            selected = {place["past_id"] for place in trials}
+            waiting = [self.trials[place["id"]] for place in before if place["id"] not in selected]
+            completed = [trial for trial in waiting if trial.status == TrialStatus.COMPLETED]
+            num_failed = sum(trial.status == TrialStatus.FAILED for trial in waiting)
+            # As many of them are ready as will be thrown out, and one more, which is better than those.
+            if completed and len(completed) + num_failed > sizes[round_number - 1] - sizes[round_number]:
+                best = (max if self.objective.direction == "max" else min)(completed, key=lambda trial: trial.score)
+                trials.append({"past_id": best.trial_id, "id": trial_id})
+                values = {**best.hyperparameters.values, "tuner/trial_id": best.trial_id}
+                return values | self._place(number, round_number)
+        return None
+
+    def _sizes(self, bracket: dict[str, Any]) -> list[int]:
+        """Return the number of trials in each round of a bracket."""
+        sizes = [self._get_size(bracket["bracket_num"], number) for number in range(len(bracket["rounds"]))]
+        if bracket.get("exhausted"):
+            sizes[0] = len(bracket["rounds"][0])
+            for number in range(1, len(sizes)):
+                sizes[number] = min(sizes[number], math.ceil(sizes[number - 1] / self.factor))
+        return sizes
+
+    def _place(self, bracket_number: int, round_number: int) -> dict[str, int]:
+        """Return where a trial stands, as keras-tuner and ``Sweep.spec`` read it."""
+        return {
+            "tuner/epochs": self._get_epochs(bracket_number, round_number),
+            "tuner/initial_epoch": 0 if round_number == 0 else self._get_epochs(bracket_number, round_number - 1),
+            "tuner/bracket": bracket_number,
+            "tuner/round": round_number,
+        }
+
+    def reload(self) -> None:
+        """Read the state and the trials again, and put a trial back in its place that a kill left without one."""
+        super().reload()
+        ids = {place["id"] for bracket in self._brackets for trials in bracket["rounds"] for place in trials}
+        for trial_id in sorted(self.trials.keys() - ids):
+            values = self.trials[trial_id].hyperparameters.values
+            number, round_number = values.get("tuner/bracket", -1), values.get("tuner/round", 0)
+            while self._current_bracket > number >= 0:
+                self._increment_bracket_num()
+                self._start_new_bracket()
+            bracket = next((each for each in self._brackets if each["bracket_num"] == number), None)
+            if bracket is None or round_number >= len(bracket["rounds"]):
+                continue  # its bracket is complete
+            past_id = values.get("tuner/trial_id") if round_number else None
+            if round_number and past_id not in {place["id"] for place in bracket["rounds"][round_number - 1]}:
+                continue
+            bracket["rounds"][round_number].append({"past_id": past_id, "id": trial_id})
 
 
 class GridOracle(Durable, keras_tuner.Oracle):

@@ -177,6 +177,7 @@ def plan(
     from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 
     entry, recipe = registry.entry(name), name_or_none(recipe)
+    space, data, arguments = checks.plain(space), checks.plain(data), checks.plain(arguments)
     checks.one_of("tuner", tuner, TUNERS)
     parameters = None if budget is None else parse_count(budget)
     fixed, space = _with_budget(name, arguments, recipe, space, parameters)  # by formula, so before anything is read

@@ -7,7 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.search.plan import ROW, Sweep
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, temporary
 from dense_lstm_zoo.storage.json_files import DamagedFileError, read_object
 from dense_lstm_zoo.storage.lock import Lock
 
@@ -30,7 +30,8 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
             damaged.
     """
     own = {"lock", TEXTS, *(path.name for path in _settings(run_dir))}
-    has_only_settings = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
+    names = [path.name for path in run_dir.iterdir()] if run_dir.is_dir() else None
+    has_only_settings = names is not None and all(name in own or temporary.is_ours(name) for name in names)
     if not has_only_settings and not is_claimed(run_dir):
         files.check_new_folder(run_dir, can_overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)

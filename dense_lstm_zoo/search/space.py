@@ -93,18 +93,25 @@ def _value(text: str) -> Any:
 
 
 def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:
-    """Declare a space to keras-tuner."""
+    """Declare a space to keras-tuner.
+
+    Its ``Choice`` would make integers of booleans, and its ``Float`` with a step leaves out the upper end: 0.3 // 0.1
+    is 2.
+    """
     for name, values in space.items():
         if not isinstance(values, Range):
-            hp.Choice(name, list(values))
+            if all(isinstance(value, bool) for value in values):
+                hp.Boolean(name, default=values[0]) if len(set(values)) == 2 else hp.Fixed(name, values[0])
+            else:
+                hp.Choice(name, list(values))
             continue
-        options: dict[str, Any] = {"sampling": "log" if values.log else "linear"}
-        if values.step is not None:
-            options["step"] = values.step
+        sampling = "log" if values.log else "linear"
         if values.is_integer:
-            hp.Int(name, int(values.low), int(values.high), **options)
+            hp.Int(name, int(values.low), int(values.high), step=values.step, sampling=sampling)
+        elif values.step is not None:
+            hp.Choice(name, values.steps)
         else:
-            hp.Float(name, float(values.low), float(values.high), **options)
+            hp.Float(name, float(values.low), float(values.high), sampling=sampling)
 
 
 def describe_space(space: Space) -> dict[str, Any]:

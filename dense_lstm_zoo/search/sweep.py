@@ -212,7 +212,7 @@ def _search(
 ) -> None:
     """Run every trial: one after the other, in threads, or as the chief of workers elsewhere."""
     from dense_lstm_zoo.search.progress import Progress
-    from dense_lstm_zoo.search.worker import Worker, in_threads, share_of_cores
+    from dense_lstm_zoo.search.worker import Worker, forget_deaths, in_threads, share_of_cores
 
     oracle = make_oracle_of(sweep, trials)
     points = oracle.get_space()
@@ -225,13 +225,16 @@ def _search(
     if is_chosen is not None:
         oracle.choose_points(is_chosen)
         _forget_outgrown(run_dir, sweep, oracle)
-    oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
+    without_result = [name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()]
+    for name in without_result:
+        forget_deaths(run_dir / "trials" / name)
+    oracle.run_again(without_result)
     progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say, ended)
     progress.tell_deleted()
     heartbeat, environment = None if address is None else silence / 10, share_of_cores(workers)
     team = [
-        Worker(oracle, sweep, run_dir, f"worker{i}", heartbeat=heartbeat, environment=environment)
-        for i in range(1, workers + 1)
+        Worker(oracle, sweep, run_dir, f"local{i}", heartbeat=heartbeat, environment=environment)
+        for i in range(1, workers + 1)  # workers elsewhere are worker1, worker2, ...
     ]
     if workers == 1 and address is None:
         oracle.on_end = progress.tell
@@ -252,6 +255,7 @@ def _search(
         else:
             from dense_lstm_zoo.search import access, chief
 
+            oracle.look_ahead()
             chief.serve(oracle, address, silence, access.own_token(run_dir), check, say)
         progress.catch_up(wait=True)
 
@@ -271,7 +275,8 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
     """Finish the winner's training if Hyperband had paused it, score its test texts once and write the report."""
     from dense_lstm_zoo.search import report
 
-    while True:
+    complete_trials = set[str]()
+    while True:  # until the best trial needs no training: its score may fall as it is trained to its end
         table = report.table(run_dir, sweep)
         scored = table[table["status"] == "completed"]
         if scored.empty:
@@ -283,12 +288,17 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
             break
         name = f"the winner, trial {best['trial']},"
         try:
-            spec = trial.read_spec(folder)
+            before = trial.read_spec(folder)
             runs = trial.read_result(folder, sweep.score).get("runs", ["*"])  # older results do not name them
             is_complete = all(list((folder / "runs").glob(f"{run}/manifest.json")) for run in runs)
-            if spec["pause_after"] is not None or not is_complete:
-                files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
+            # The files of texts may have moved since the trial was trained.
+            spec = {**before, "dataset": sweep.dataset, "data": dict(sweep.data), "pause_after": None}
+            if spec != before:
+                files.write_json(folder / trial.SPEC, spec)
+            if best["trial"] not in complete_trials and (before["pause_after"] is not None or not is_complete):
                 trial.wait(folder, trial.start(folder))
+                complete_trials.add(best["trial"])
+                continue
         except TrialFailedError as error:
             files.write_json(folder / trial.RESULT, {"reason": f"trained to its end: {error}"})
             continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import shutil
 import signal
 import sys
 import time
@@ -152,15 +153,18 @@ def run(folder: Path) -> dict[str, Any]:
     from dense_lstm_zoo.training import run_folder
     from dense_lstm_zoo.training.loop import Paused, train
     from dense_lstm_zoo.training.overlap import check_test_texts
+    from dense_lstm_zoo.training.protocol import has_scores
 
     spec = read_spec(folder)
     arguments = {"recipe": recipes.NONE, **_without_vectors(spec), **spec["arguments"]}
-    job_class = tasks.find(registry.entry(spec["model"]).task).job_class
+    task = tasks.find(registry.entry(spec["model"]).task)
     rows = []
     for name, _, corpus, seed in training_runs(spec):
         run_dir = folder / "runs" / name
+        if (run_dir / "manifest.json").is_file() and not has_scores(read_metrics(run_dir), task):
+            shutil.rmtree(run_dir)  # its texts could not be read when it ended
         if not (run_dir / "manifest.json").is_file():
-            check_test_texts(job_class, spec["arguments"], corpus)
+            check_test_texts(task.job_class, spec["arguments"], corpus)
             try:
                 train(
                     spec["model"],
@@ -178,12 +182,11 @@ def run(folder: Path) -> dict[str, Any]:
     import pandas as pd
 
     runs = pd.DataFrame(rows)
-    measure = tasks.find(registry.entry(spec["model"]).task).measure
-    score = next(name for part in ("dev", "cross_validation") if (name := f"{part}_{measure}") in runs)
+    score = next(name for part in ("dev", "cross_validation") if (name := f"{part}_{task.measure}") in runs)
     mean = float(runs[score].mean())
     if not math.isfinite(mean):
         raise ArithmeticError(f"{score} is {mean}")
-    test = f"test_{measure}"
+    test = f"test_{task.measure}"
     return {
         score: mean,
         "std": float(runs[score].std()) if len(runs) > 1 else None,

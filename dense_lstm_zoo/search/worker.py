@@ -91,8 +91,9 @@ class Worker:
     def stop(self) -> None:
         """End the trial that is running, and ask for no other. It is safe to call from another thread."""
         self._stopped.set()
-        if self._child is not None:
-            self._child.terminate()
+        child = self._child  # its own thread sets it to None
+        if child is not None:
+            child.terminate()
 
     def run_trial(self, trial: Trial) -> float:
         """Return a trial's score.
@@ -195,6 +196,11 @@ def share_of_cores(workers: int) -> dict[str, str]:
         return {}
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     return {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads}
+
+
+def forget_deaths(folder: Path) -> None:
+    """Begin to count a trial's deaths anew, as for one that is to be run again."""
+    (folder / _DEATHS).unlink(missing_ok=True)
 
 
 def _count_death(folder: Path, reason: str) -> int:

@@ -12,7 +12,7 @@ from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.data.label_columns import SEPARATOR
 from dense_lstm_zoo.search.settings import TEXTS, is_claimed
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, temporary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +45,7 @@ def written_texts(
     if is_new:
         if is_claimed(run_dir):
             raise ValueError(f"{run_dir} holds a sweep on another dataset. Choose another run_dir.")
+        temporary.sweep(folder)  # what a kill left of it
         files.check_new_folder(run_dir, can_overwrite=False)
         with files.new_folder(folder) as new:
             for part, lines in contents.items():

@@ -67,7 +67,9 @@ def check_parent(path: Path, parent: Path, verb: str) -> None:
     if not parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be {verb}: {parent} is a file.")
     if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be {verb}: no permission to write in {parent}.")
+        is_read_only = os.statvfs(parent).f_flag & os.ST_RDONLY
+        reason = f"{parent} is mounted read-only" if is_read_only else f"no permission to write in {parent}"
+        raise PermissionError(f"{path} cannot be {verb}: {reason}.")
 
 
 def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -142,7 +143,9 @@ class FileTeacher(Teacher):
 
     def __init__(self, answers: WrittenAnswers) -> None:
         self.answers, self.labels = answers, answers.labels
-        self.name, self.identity, self.is_several = answers.name, answers.sha256, answers.is_several
+        self.name, self.is_several = answers.name, answers.is_several
+        # Of the answers besides the file: other columns of it hold others.
+        self.identity = f"{answers.sha256} {hashlib.sha256(answers.rows.tobytes()).hexdigest()}"
 
     def answer(self, texts: list[str]) -> np.ndarray:
         """Return the probabilities of texts."""

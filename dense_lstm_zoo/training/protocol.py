@@ -199,12 +199,21 @@ def run_protocol(
         if not (run_dir / run / "manifest.json").is_file():
             if progress:
                 notes.show(f"\nrun {number} of {len(plan)}: {run}")
-            _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
+            try:
+                _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
+            finally:  # also beside a run that is saved although it diverged, or could not be scored
+                if (run_dir / run / "manifest.json").is_file():
+                    _write_settings(run_dir / SETTINGS, shared)
         _write_settings(run_dir / SETTINGS, shared)
         run_folder.tidy(run_dir / run)
         metrics = _metrics(run_dir / run)
         if "diverged" in metrics:
             raise DivergenceError(f"{named_dir / run}: {metrics['diverged']}")
+        if not has_scores(metrics, task):
+            raise ValueError(
+                f"{named_dir / run} is a run without scores: its texts could not be read when it ended. Delete it, and "
+                "the same call trains it again."
+            )
         rows.append({"run": run, "seed": run_seed, "fold": fold, **metrics})
     import pandas as pd
 
@@ -218,6 +227,11 @@ def run_protocol(
     if progress:
         notes.show(f"\n{result}")
     return result
+
+
+def has_scores(metrics: Collection[str], task: Task) -> bool:
+    """Return whether a run was scored: one whose texts could no longer be read at its end is saved without scores."""
+    return any(f"{split}_{task.measure}" in metrics for split in _SPLITS)
 
 
 def _metrics(run: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from dense_lstm_zoo.storage import files, work_folders
 from dense_lstm_zoo.storage.bundle_names import DEV_CURVE
@@ -44,6 +45,14 @@ def tidy(run_dir: Path) -> None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         state = state_dir / STATE  # it goes first, and what is left without it is of no use
         config = json.loads((run_dir / "config.json").read_text(encoding="utf-8"))
-        if not state.exists() or json.loads(state.read_text(encoding="utf-8"))["settings"] == config:
+        if not state.exists() or _at_start(json.loads(state.read_text(encoding="utf-8"))["settings"]) == _at_start(
+            config
+        ):
             with work_folders.lock(state_dir, "It is held."):
                 remove_state(state_dir)
+
+
+def _at_start(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's settings without what its end adds to them: its own files, and thresholds tuned on dev."""
+    training = {name: value for name, value in config["training"].items() if name != "files"}
+    return {**{name: value for name, value in config.items() if name != "thresholds"}, "training": training}
