@@ -13,6 +13,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
+from dense_lstm_zoo.classification.demo import LABEL_NAMES
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.data.word_table import quantised
 from dense_lstm_zoo.models import registry
@@ -49,6 +50,8 @@ def workplace(run, tmp_path, monkeypatch):
     reviews, tagged = zoo.load_corpus("demo").train, zoo.load_corpus("demo", task="tagging").train
     lines = [f"{stars + 1},{json.dumps(text)}\n" for text, stars in zip(reviews.texts, reviews.labels, strict=True)]
     (tmp_path / "reviews.csv").write_text("stars,review\n" + "".join(lines[:300]), encoding="utf-8")
+    labelled = [f"{LABEL_NAMES[i]},{json.dumps(text)}\n" for text, i in zip(reviews.texts, reviews.labels, strict=True)]
+    (tmp_path / "labelled.csv").write_text("label,text\n" + "".join(labelled[-50:]), encoding="utf-8")
     (tmp_path / "mine.txt").write_text("\n".join(reviews.texts[:100]), encoding="utf-8")
     sentences = zip(tagged.tokens[:100], tagged.tags[:100], strict=True)
     columns = ("\n".join(map(" ".join, zip(*sentence, strict=True))) for sentence in sentences)

@@ -13,8 +13,8 @@ from dense_lstm_zoo.data.word_table import installed_tables
 
 # The zoo's own word vectors. Another table's terms are in its config.json.
 _ZOO_VECTORS = (
-    "from reviews of films for research (Maas et al. 2011), all-MiniLM-L6-v2 (Apache-2.0), words ranked by wordfreq "
-    "(data CC BY-SA 4.0)"
+    "from reviews of films for research (Maas et al. 2011), UD English EWT (CC BY-SA 4.0), questions for research "
+    "(Li and Roth 2002), all-MiniLM-L6-v2 (Apache-2.0), words ranked by wordfreq (data CC BY-SA 4.0)"
 )
 VECTORS = {"zoo_600d": _ZOO_VECTORS, "zoo_300d": _ZOO_VECTORS}
 
