@@ -107,12 +107,10 @@ def _twice(values: Iterable[Any]) -> Any:
 
 
 def words(data: bytes) -> list[str]:
-    """Return the words of a vocabulary file, one per line. There must be one, and none may occur twice."""
+    """Return the words of a vocabulary file, one per line. There may be none, and none may occur twice."""
     *lines, unfinished = data.decode().split("\n")
     if unfinished:
         raise ValueError(f"its last line, {short(unfinished)}, has no end")
-    if not lines:
-        raise ValueError("it holds no words")
     return distinct(lines)
 
 

@@ -128,15 +128,35 @@ STANDARD = frozenset(
 
 def hiding() -> str:
     """Return a sentence that names a file which hides a library, in the folder Python looks into first, or nothing."""
-    for name in sorted(LIBRARIES | STANDARD):
+    for name in (*sorted(STANDARD), *sorted(LIBRARIES)):
         spec = None if name in sys.builtin_module_names else PathFinder.find_spec(name, sys.path[:1])
         if spec is None or spec.origin is None:
             continue
         other = PathFinder.find_spec(name, sys.path[1:])
-        if other is not None and other.origin not in (None, spec.origin):
+        if other is None or other.origin in (None, spec.origin):
+            continue
+        if name in STANDARD or not _is_installed(name, spec.origin):
             kind = "library" if name in LIBRARIES else "module of Python's"
             return f"{spec.origin} hides the {kind} {name!r}: rename that file, or run in another folder."
     return ""
+
+
+def _is_installed(library: str, origin: str) -> bool:
+    """Return whether a library was installed where it lies, as ``pip install --target`` does it beside a program."""
+    from pathlib import Path  # Python's own: no file hides it where this is called
+
+    init = Path(origin)
+    if init.stem != "__init__":
+        return False
+    own = PathFinder.find_spec(__package__, sys.path[:1])
+    if own is not None and own.origin is not None:  # with its libraries, whose metadata many delete to save room
+        return True
+    line = f"\n{library}/{init.name},"
+    try:
+        records = [path.read_text(encoding="utf-8") for path in init.parents[1].glob("*.dist-info/RECORD")]
+    except (OSError, ValueError):
+        return False
+    return any(line in f"\n{record}" for record in records)
 
 
 def refuse() -> None:

@@ -2,9 +2,11 @@
 
 import importlib
 import importlib.util
+import types
 
 import apache_beam as beam
 import pytest
+import tensorflow as tf
 from apache_beam.ml.inference.base import RunInference
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
@@ -93,6 +95,29 @@ def test_a_saved_model_answers_as_its_bundle_does(batch_exports, tmp_path, monke
     predictions, _ = through(Predict(tagger.export(tmp_path / "spans" / "1")), rows_of())
     texts = [[span["text"] for span in row["spans"]] for row in answered(predictions)]
     assert texts == [[span.text for span in answer.spans] for answer in tagger.predict(TEXTS)]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "advice"),
+    [
+        (
+            {"tokens": [[b"x"]], "tags": [[b"T"]], "probabilities": [[0.5]], "row_lengths": [1]},
+            r" An ONNX export \(--format onnx\) takes lists of tokens, too\.$",
+        ),
+        ({"label": [b"no"], "labels": [[b"no"]], "probabilities": [[1.0]]}, "$"),
+    ],
+)
+def test_lists_of_tokens_are_refused_by_a_saved_model(tmp_path, monkeypatch, outputs, advice):
+    def serve(text):
+        return {name: tf.constant(values) for name, values in outputs.items()}
+
+    serve.structured_outputs = outputs
+    model = types.SimpleNamespace(signatures={"serving_default": serve})
+    monkeypatch.setattr(tf.saved_model, "load", lambda folder: model)
+    handler = ZooModelHandler(engines.Model(str(tmp_path), "tensorflow", "tagging", ()), threads=None)
+    message = rf"is a SavedModel, which takes strings; received \['good', 'zzz'\] \(list\)\.{advice}"
+    with pytest.raises(TypeError, match=message):
+        handler.run_inference(["good", ["good", "zzz"]], handler.load_model())
 
 
 def test_the_handler_gives_predictions_to_run_inference(batch_exports):

@@ -1,10 +1,13 @@
 """Bundles pushed to and loaded from a hub on this machine."""
 
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles import hub as hub_bundles
 from dense_lstm_zoo.data.download import DownloadError
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
@@ -78,6 +81,17 @@ def test_a_bundle_is_downloaded_once_and_without_a_network_by_its_commit(hub, pu
     assert same_weights(zoo.from_preset(f"hf://owner/tiny@{COMMIT}"), pushed[0])
     with pytest.raises(DownloadError, match=rf"could not be reached.* On this machine is hf://owner/tiny@{COMMIT}"):
         zoo.from_preset("hf://owner/tiny")
+
+
+def test_two_that_want_a_bundle_at_once_share_one_download(hub, pushed, cache, monkeypatch):
+    both, sizes = threading.Barrier(2, timeout=60), hub_bundles._sizes
+    monkeypatch.setattr(hub_bundles, "_sizes", lambda *args: both.wait() is not None and sizes(*args))
+    with ThreadPoolExecutor(2) as pool:
+        folders = list(pool.map(hub_bundles.fetch, ["hf://owner/tiny"] * 2))
+    assert {folder.path for folder in folders} == {cache / "owner--tiny" / COMMIT}
+    assert list((cache / "owner--tiny").iterdir()) == [cache / "owner--tiny" / COMMIT]
+    requests = [path for method, path, _ in hub.requests if method == "GET" and "/resolve/" in path]
+    assert len(requests) == len(set(requests)) == len(hub.repositories["owner/tiny"])
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,15 @@ def test_an_archive_in_the_data_folder_is_used_and_stays(home, small, monkeypatc
     assert len(in_cache(small)) == 3
 
 
+def test_an_archive_that_was_put_into_the_cache_by_hand_is_used_and_stays(home, small):
+    own = small / "cache" / "dense_lstm_zoo" / "imdb" / "aclImdb_v1.tar.gz"
+    own.parent.mkdir(parents=True)
+    (home / "aclImdb_v1.tar.gz").rename(own)
+    assert len(zoo.load_corpus("imdb").test) == 4
+    assert len(in_cache(small)) == 4
+    assert own in in_cache(small)
+
+
 def test_a_failed_download_names_both_places_for_the_archive(home, small):
     (home / "aclImdb_v1.tar.gz").unlink()
     with pytest.raises(DownloadError) as caught:

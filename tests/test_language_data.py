@@ -1,5 +1,6 @@
 """Text for language models: streamed files, ids, windows that predict each token from the one before it."""
 
+import collections
 import gzip
 import os
 import random
@@ -110,6 +111,18 @@ def test_bytes_that_are_not_in_the_encoding_are_named_by_file_and_line(tmp_path,
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"train\.txt, line {line} is not {encoding}: byte 0x"):
         read_text_files(train_file=path, encoding=encoding)
+
+
+def test_the_advice_on_a_wrong_byte_in_a_large_file_comes_from_the_lines_around_it(tmp_path):
+    path, lines = tmp_path / "train.txt", "очень хорошо\n".encode() * 200_000
+    for before, after in ((9, 200_000), (50_000, 0)):
+        path.write_bytes(gzip.compress(lines[: 24 * before] + b"fi\xffne\n" + lines[: 24 * after], 1))
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=rf"line {before + 1} is not utf-8: .*The rest is UTF-8, with at least 1 "):
+            collections.deque(TextFile(path), maxlen=0)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 6_000_000
 
 
 def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):

@@ -1,10 +1,13 @@
 """Tables and figures of results/README.md and of other pages are made from the rows."""
 
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from benchmarks import figures, tables
+from tuning import result_files
 
 PAGE = tables.README.read_text(encoding="utf-8")
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in tables.README.parent.glob("*.md")}
@@ -40,6 +43,22 @@ def test_a_new_row_replaces_the_old_one_with_its_key(tmp_path):
     tables.merge(path, [{"model": "a", "score": 1}, {"model": "b", "score": 2}], ["model"])
     tables.merge(path, [{"model": "a", "score": 3, "seeds": "1 2"}], ["model"])
     assert path.read_text() == "model,score,seeds\nb,2,\na,3,1 2\n"
+
+
+def test_rows_that_two_commands_add_at_once_are_both_in_the_file(tmp_path, monkeypatch):
+    path, read_rows = tmp_path / "r.csv", result_files.read_rows
+
+    def slow_rows(path):
+        rows = read_rows(path)
+        time.sleep(0.5)
+        return rows
+
+    result_files.merge(path, [{"model": "a"}], ["model"])
+    monkeypatch.setattr(result_files, "read_rows", slow_rows)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda model: result_files.merge(path, [{"model": model}], ["model"]), "bc"))
+    assert sorted(read_rows(path)["model"]) == ["a", "b", "c"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("path", tables.PAGES, ids=lambda path: str(path.relative_to(tables.ROOT)))

@@ -12,6 +12,7 @@ from dense_lstm_zoo.classification.bundle import Prediction
 from dense_lstm_zoo.language.bundle import Continuation, Score
 from dense_lstm_zoo.tagging.bundle import TaggedSentence
 from dense_lstm_zoo_runtime import Predictor
+from tests import bundle_harness
 from tests.bundle_harness import WORDS, bundle
 from tests.preset_harness import TABLE, with_vectors, write_table
 from tests.slow_cases import slow_but
@@ -140,6 +141,16 @@ def test_a_language_model_continues_a_prompt_with_the_same_words(exported):
     expected, actual = bundle_of_export.next_words("the film", 5), predictor.next_words("the film", 5)
     assert [word for word, _ in actual] == [word for word, _ in expected]
     assert [share for _, share in actual] == pytest.approx([share for _, share in expected], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", slow_but(["bilstm_tagger"], ["bilstm", "bilstm_tagger"]))
+def test_a_model_that_knows_no_words_answers_as_its_bundle_does(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle_harness, "WORDS", ())
+    monkeypatch.setattr(bundle_harness, "FROZEN", 0)
+    wordless = bundle(name, num_frozen_words=0)
+    predictor = Predictor(wordless.export(tmp_path / "onnx", format="onnx"))
+    assert (tmp_path / "onnx" / "vocabulary.txt").read_bytes() == b""
+    COMPARE[predictor.task](wordless, predictor, TEXTS)
 
 
 @pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "bilstm_tagger"])

@@ -1,6 +1,7 @@
 """A ``.keras`` file loads after ``import dense_lstm_zoo`` alone, in either order with Keras."""
 
 import importlib
+import importlib.util
 import subprocess
 import sys
 
@@ -22,8 +23,34 @@ def test_a_name_stands_for_the_class_that_is_registered_under_it(name):
     assert keras.saving.get_registered_object(f"dense_lstm_zoo>{name}") is real
 
 
+STAND_IN = """
+names = []
+
+class saving:
+    def register_keras_serializable(package, name):
+        return lambda cls: names.append(f"{package}>{name}")
+"""
+
+
+def test_names_are_registered_on_import_of_keras_after_any_number_of_lookups(tmp_path, monkeypatch):
+    (tmp_path / "keras.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "keras")
+    finders = list(sys.meta_path)
+    monkeypatch.setattr(sys, "meta_path", finders.copy())
+    saved_names.register_with_keras()
+    for _ in range(2):  # as TensorFlow does
+        assert importlib.util.find_spec("keras").origin == str(tmp_path / "keras.py")
+    stand_in = importlib.import_module("keras")
+    assert stand_in.names == [f"dense_lstm_zoo>{name}" for name in saved_names.CLASSES]
+    assert sys.meta_path == finders
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("imports", ["import dense_lstm_zoo, keras", "import keras, dense_lstm_zoo"])
+@pytest.mark.parametrize(
+    "imports",
+    ["import dense_lstm_zoo, keras", "import keras, dense_lstm_zoo", "import dense_lstm_zoo, tensorflow, keras"],
+)
 def test_a_fresh_process_loads_every_kind_of_model(imports, tmp_path):
     tiny = {"units": 2, "embedding_dim": 3, "kernel": "native"}
     classifier = zoo.TextClassifier("lstm", texts=TEXTS, label_names=["neg", "pos"], **tiny)

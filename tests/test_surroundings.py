@@ -248,6 +248,20 @@ def test_files_that_hide_nothing_are_left_alone(folder_first):
     shadows.refuse()
 
 
+@pytest.mark.parametrize("companion", ["numpy-2.0.dist-info/RECORD", "dense_lstm_zoo_runtime/__init__.py"])
+def test_libraries_that_were_installed_beside_a_program_hide_nothing(folder_first, companion):
+    for name in ("numpy/__init__.py", companion):
+        (folder_first / name).parent.mkdir()
+        (folder_first / name).write_text("numpy/__init__.py,sha256=x,9\n")
+    importlib.invalidate_caches()
+    assert shadows.hiding() == ""
+    for name in ("keras", "json"):  # the user's own
+        (folder_first / f"{name}.py").write_text("")
+        importlib.invalidate_caches()
+        assert shadows.hiding().startswith(f"{folder_first / name}.py hides the ")
+        (folder_first / f"{name}.py").unlink()
+
+
 def test_every_library_that_the_package_imports_is_looked_for():
     root = Path(shadows.__file__).parents[1]
     names = set()

@@ -118,6 +118,19 @@ def test_the_texts_of_parquet_are_predicted_with_the_cells_of_their_rows(tmp_pat
         texts_of(path, "parquet", text_column="txt")
 
 
+def test_columns_of_parquet_with_one_name_keep_their_places_as_in_csv(tmp_path, write):
+    names, columns = ["n", "text", "n", "label"], [["1", "2"], ["fine", "dull"], ["3", "4"], ["up", "down"]]
+    parquet.write_table(pyarrow.table(columns, names=names), tmp_path / "mine.parquet")
+    table = write("n,text,n,label\n1,fine,3,up\n2,dull,4,down\n", "mine.csv")
+    for path, form in ((tmp_path / "mine.parquet", "parquet"), (table, "csv")):
+        cells_by_text = {text: cells for text, cells, _ in texts_of(path, form)[1]}
+        assert cells_by_text == {"fine": ["1", "fine", "3", "up"], "dull": ["2", "dull", "4", "down"]}
+        assert texts_of(path, form)[0] == names
+    assert zoo.load_corpus(tmp_path / "mine.parquet").train == zoo.load_corpus(table).train
+    with pytest.raises(ValueError, match="has 2 columns named 'n'; rename all but one"):
+        texts_of(tmp_path / "mine.parquet", "parquet", text_column="n")
+
+
 def test_a_damaged_file_and_one_that_is_something_else_are_named(tmp_path, write):
     whole = write_parquet(tmp_path / "whole.parquet").read_bytes()
     cases = {

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo.display import escape, fenced
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, lock
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,16 +21,20 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
-    """Put ``rows`` into the CSV file ``path``. They replace all that are there with the same ``key``."""
+    """Put ``rows`` into the CSV file ``path``. They replace all that are there with the same ``key``.
+
+    Commands that do so at once take turns.
+    """
     new = pd.DataFrame(rows).astype(str)
-    if path.is_file():
-        old, keys = read_rows(path), set(new[key].itertuples(index=False, name=None))
-        old_keys = old.reindex(columns=key, fill_value="").itertuples(index=False, name=None)
-        is_other = [row not in keys for row in old_keys]
-        new = pd.concat([old[is_other], new]).fillna("")
     path.parent.mkdir(exist_ok=True)
-    with files.new_file(path, "w") as file:
-        new.to_csv(file, index=False)
+    with lock.turn(path):
+        if path.is_file():
+            old, keys = read_rows(path), set(new[key].itertuples(index=False, name=None))
+            old_keys = old.reindex(columns=key, fill_value="").itertuples(index=False, name=None)
+            is_other = [row not in keys for row in old_keys]
+            new = pd.concat([old[is_other], new]).fillna("")
+        with files.new_file(path, "w") as file:
+            new.to_csv(file, index=False)
 
 
 def has_row(path: Path, row: Mapping[str, Any], key: list[str]) -> bool:

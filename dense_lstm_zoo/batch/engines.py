@@ -123,8 +123,15 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
         outputs = whole_answer(tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
         return {name: value.numpy() for name, value in outputs.items()}
 
-    def answers(texts: Sequence[str]) -> list[Any]:
+    def answers(texts: Sequence[Any]) -> list[Any]:
         assert model is not None  # a signature holds only weak references to its variables
+        for text in texts:
+            if not isinstance(text, str):
+                advice = " An ONNX export (--format onnx) takes lists of tokens, too." * task.takes_tokens
+                raise TypeError(
+                    f"{folder} is a SavedModel, which takes strings; received {text!r:.80} ({type(text).__name__})."
+                    f"{advice}"
+                )
         answers_in_order: list[Any] = [None] * len(texts)
         for indices in plan([text.count(" ") + 1 for text in texts], TENSORFLOW_BATCH):
             batch = [texts[i] for i in indices]

@@ -22,6 +22,8 @@ BATCH = 1024
 class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
     """Runs a trained model in ``RunInference``: strings in, ``Prediction``, ``TaggedSentence`` or ``Score`` out.
 
+    A tagger's ONNX export also takes lists of tokens.
+
     A worker process loads the model once, whatever the number of bundles and threads. Texts are sorted by length within
     a batch, and each group of similar ones is padded only to its longest.
 

@@ -23,7 +23,7 @@ class Predict(beam.PTransform):
 
     Args:
         model: An installed preset's name, or the folder of an export. See ``ZooModelHandler``.
-        text_key: The key of a row's text: a string, or for a tagger also a list of tokens.
+        text_key: The key of a row's text: a string, or for a tagger's ONNX export also a list of tokens.
         prefix: The beginning of new keys' names.
         batch_size: Texts per batch.
         threads: The threads that one call may use. None leaves the choice to the engine.
@@ -31,6 +31,7 @@ class Predict(beam.PTransform):
     Raises:
         ExportError: A folder without an export, or a damaged one.
         FileNotFoundError: No such folder, and no presets are installed.
+        TypeError: In a worker, a list of tokens for a SavedModel.
         ValueError: No such preset, with near matches. In a worker, a row without a text, or one that has a new key
             already.
 

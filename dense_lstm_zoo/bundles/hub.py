@@ -16,7 +16,7 @@ from dense_lstm_zoo.bundles.checks import BundleError
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import cache_folder
-from dense_lstm_zoo.storage import bundle_names, files
+from dense_lstm_zoo.storage import bundle_names, files, lock
 from dense_lstm_zoo_runtime import install
 
 SCHEME = "hf://"
@@ -56,12 +56,15 @@ def fetch(source: str) -> BundleFolder:
         raise ValueError(f"{source} is not a bundle: it has no manifest.json.")
     if sum(sizes.values()) > LARGEST:
         raise ValueError(f"{source} has {sum(sizes.values()):,} bytes; at most {LARGEST:,} are accepted.")
-    with files.new_folder(folder) as work, _plain_errors(source, cache):
-        for file in sorted(sizes):
-            api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
-        shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
-        bundle = BundleFolder.open_download(work, source)
-    return bundle.moved(folder)
+    with lock.turn(folder):
+        if folder.is_dir():  # another process has written it
+            return BundleFolder.open(folder)
+        with files.new_folder(folder) as work, _plain_errors(source, cache):
+            for file in sorted(sizes):
+                api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
+            shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
+            bundle = BundleFolder.open_download(work, source)
+        return bundle.moved(folder)
 
 
 def push(folder: Path, name: str, *, private: bool, token: str | None, revision: str | None) -> str:

@@ -57,7 +57,7 @@ def advice(content: bytes, codec: str) -> str:
     """Return what to do about bytes that are not in the encoding that was expected.
 
     Args:
-        content: The bytes, of the whole file or from the line on that cannot be decoded.
+        content: The bytes, of the whole file, from the line on that cannot be decoded, or around it.
         codec: What was expected.
 
     Example:
@@ -68,8 +68,8 @@ def advice(content: bytes, codec: str) -> str:
         return 'It begins with the byte order mark of UTF-16: give encoding="utf-16" (--encoding utf-16).'
     if codec.startswith("utf-8") and (count := _few_wrong(content)):
         return (
-            f"The rest is UTF-8, with {count:,} wrong byte{'s' if count > 1 else ''} in all: mend them where they are, "
-            'or leave them out with "iconv -c -f UTF-8 -t UTF-8 old > new".'
+            f"The rest is UTF-8, with at least {count:,} wrong byte{'s' if count > 1 else ''}: mend them where they "
+            'are, or leave them out with "iconv -c -f UTF-8 -t UTF-8 old > new".'
         )
     name = best_fit(content)
     if name is None and is_binary(content):

@@ -91,12 +91,13 @@ def _prepare(source: Source, progress: bool) -> None:
     assert source.prepare is not None
     file, folder = source.files[0], cache_folder() / source.folder
     archive = urllib.parse.urlsplit(file.url).path.rpartition("/")[2]
-    path = find_file(source.folder, archive)
-    if path is None or files.sha256(path) != file.sha256:
-        path = _download(source, replace(file, filename=archive), progress)
+    own = find_file(source.folder, archive)
+    if own is not None and files.sha256(own) == file.sha256:
+        source.prepare(own, folder, progress)
+        return
+    path = _download(source, replace(file, filename=archive), progress)
     source.prepare(path, folder, progress)
-    if path.parent == folder:
-        path.unlink()
+    path.unlink()
 
 
 def _download(source: Source, file: SourceFile, progress: bool) -> Path:

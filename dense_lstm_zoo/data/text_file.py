@@ -24,6 +24,7 @@ from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.storage import files, pipes
 
 _BLOCK = 1 << 16
+_SAMPLE = 1 << 20  # bytes before and after one that cannot be decoded, which show what the file is
 _LONG_LINE = 1 << 20  # characters. Some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
 _TOKEN = re.compile(r"\S+")
 
@@ -112,29 +113,33 @@ class TextFile:
                         yield stripped
             self._check_unchanged()
         except UnicodeDecodeError as error:
+            number, content = self._undecodable()
             raise ValueError(
-                f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "
-                f"{error.object[error.start]:#04x} ({error.reason}). {self._advice()}"
+                f"{self.path}, line {number} is not {self.encoding}: byte {error.object[error.start]:#04x} "
+                f"({error.reason}). {encodings.advice(content, checks.encoding(self.encoding))}"
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{self.path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
-    def _advice(self) -> str:
-        with self.path.open("rb") as file:
-            return encodings.advice(unpacked(file).read(), checks.encoding(self.encoding))
-
-    def _undecodable_line(self) -> int:
-        """Return the number of the line, which block-wise reading does not know."""
-        decoder, number = codecs.getincrementaldecoder(checks.encoding(self.encoding))(), 1
+    def _undecodable(self) -> tuple[int, bytes]:
+        """Return the line's number, which block-wise reading does not know, and lines around it."""
+        codec = checks.encoding(self.encoding)
+        decoder, number = codecs.getincrementaldecoder(codec)(), 1
+        blocks: collections.deque[bytes] = collections.deque(maxlen=_SAMPLE // _BLOCK)
+        following = b""
         with self.path.open("rb") as file:
             stream = unpacked(file)
             try:
                 while block := stream.read(_BLOCK):
+                    blocks.append(block)
                     number += decoder.decode(block).count("\n")
                 decoder.decode(b"", final=True)
             except UnicodeDecodeError as error:
-                number += error.object[: error.start].decode(checks.encoding(self.encoding), "ignore").count("\n")
-        return number
+                number += error.object[: error.start].decode(codec, "ignore").count("\n")
+                following = _whole_lines(stream)
+        content = b"".join(blocks)
+        is_whole = len(blocks) < _SAMPLE // _BLOCK
+        return number, content[0 if is_whole else content.find(b"\n") + 1 :] + following
 
 
 def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None = None) -> Iterator[tuple[int, str]]:
@@ -176,6 +181,15 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
         raise
+
+
+def _whole_lines(stream: BinaryIO) -> bytes:
+    """Return the next bytes of a stream: all that are left, or so many that the last line among them is whole."""
+    try:
+        content = stream.read(_SAMPLE)
+    except (EOFError, zlib.error, gzip.BadGzipFile):  # the rest is damaged, too
+        return b""
+    return content[: content.rfind(b"\n") + 1] if len(content) == _SAMPLE else content
 
 
 def _text_stream(file: Any, path: Path) -> BinaryIO:

@@ -116,9 +116,12 @@ def _parquet_rows(file: ParquetFile, name: str, names: list[str]) -> Iterator[tu
     import pyarrow
 
     classes, number = class_names_in(file.schema_arrow.metadata), 0
+    # pyarrow would put columns of one name together; all columns come in the order of the file, which is that of names.
+    selection = names if len(set(names)) == len(names) else None
     try:
-        for batch in file.iter_batches(_BATCH, columns=names):
-            cells = [batch.column(column).to_pylist() for column in names]
+        for batch in file.iter_batches(_BATCH, columns=selection):
+            columns = zip(batch.schema.names, batch.columns, strict=True)
+            cells = [values.to_pylist() for column, values in columns if column in names]
             for row in zip(*cells, strict=True):
                 number += 1
                 location = f"{name}, row {number}"

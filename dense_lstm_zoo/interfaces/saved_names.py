@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -40,7 +39,10 @@ def register_with_keras() -> None:
 
 
 class _KerasFinder(importlib.abc.MetaPathFinder):
-    """Finds Keras once, as Python does, and registers the names when it has been imported."""
+    """Finds Keras as the other finders do, and registers the names when it has been imported.
+
+    It stays until then: TensorFlow looks where Keras is before any import of it, and other libraries do as well.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -48,14 +50,17 @@ class _KerasFinder(importlib.abc.MetaPathFinder):
         """Return Keras' spec. None for all other modules."""
         if fullname != "keras":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        finders = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        specs = (finder.find_spec(fullname, path, target) for finder in finders)
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_register(module: ModuleType) -> None:
                 execute(module)
-                _register()
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    _register()
 
             spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
         return spec
