@@ -80,12 +80,21 @@ def test_all_forms_of_labels_are_the_same_labels(trained):
     np.testing.assert_array_equal(trained._batch(TEXTS, NAMES)[1], MATRIX)
 
 
+def test_labels_in_ragged_tensors_and_bytes_are_those_of_lists(untrained):
+    names, places = tf.ragged.constant(NAMES), tf.ragged.constant(PLACES, tf.int32)
+    for labels in (names, places, [[name.encode() for name in row] for row in NAMES]):
+        np.testing.assert_array_equal(untrained._read(TEXTS, labels).labels, MATRIX)
+    np.testing.assert_array_equal(untrained._batch(TEXTS, names)[1], MATRIX)
+
+
 def test_probabilities_are_those_of_each_label_by_itself(trained):
     shares = trained.predict(TEXTS, verbose=0)
     np.testing.assert_allclose(shares, sigmoid(trained(TEXTS).numpy()), atol=1e-6)
     for texts in (in_batches(TEXTS), in_batches(TEXTS, MATRIX)):
         np.testing.assert_allclose(trained.predict(texts, verbose=0), shares, atol=1e-6)
     assert not np.allclose(shares.sum(axis=1), 1, atol=0.01)
+    unknown = ["", "qwer"]
+    np.testing.assert_allclose(trained.predict(unknown, verbose=0), sigmoid(trained(unknown).numpy()), atol=1e-6)
     assert trained.predict([], verbose=0).shape == (0, 3)
     np.testing.assert_allclose(trained.to_bundle().probabilities(TEXTS), shares, atol=1e-6)
 
@@ -107,6 +116,31 @@ def test_classes_weigh_the_decisions_of_their_texts_as_in_train(untrained):
     _, targets, of_decisions = next(iter(untrained._weighted(data.evaluation(20), "balanced", data)[0]))
     balanced = (60 - MATRIX.sum(axis=0)) / MATRIX.sum(axis=0)
     np.testing.assert_allclose(of_decisions, np.where(targets > 0, balanced, 1), rtol=1e-6)
+
+
+def test_one_step_weighs_decisions_as_fit_does(untrained, monkeypatch):
+    monkeypatch.setattr(keras.Model, "train_on_batch", lambda model, *batch, **options: (*batch, options))
+    rows = (np.arange(60) / 20).astype("float32")
+    expected = np.where(MATRIX > 0, [0.5, 1, 3], 1)
+    for labels in (NAMES, MATRIX):
+        batch = untrained.train_on_batch(TEXTS, labels, rows, class_weight={"staff": 3.0, 0: 0.5})
+        np.testing.assert_array_equal(batch[1], MATRIX)
+        np.testing.assert_allclose(batch[2], expected * rows[:, None])
+        assert batch[3] == {"class_weight": None}  # which Keras would apply to the likeliest label alone
+    ids = untrained.preprocessor(TEXTS)
+    np.testing.assert_allclose(untrained.train_on_batch(ids, MATRIX, class_weight={2: 3.0, 0: 0.5})[2], expected)
+
+
+def test_accuracy_in_any_form_is_the_share_of_texts_with_exactly_the_right_labels(trained):
+    model = new_model(compile=False)
+    model.set_weights(trained.get_weights())
+    model.compile(metrics=("accuracy",), weighted_metrics={"logits": ["Accuracy"]})
+    weights = np.arange(60) / 20
+    scores = model.evaluate(TEXTS, NAMES, sample_weight=weights, verbose=0, return_dict=True)
+    right = ((trained.predict(TEXTS, verbose=0) >= 0.5) == MATRIX).all(axis=1)
+    expected = {"accuracy": right.mean(), "weighted_accuracy": np.average(right, weights=weights)}
+    assert {name: scores[name] for name in expected} == pytest.approx(expected, rel=1e-5)
+    assert 0 < right.mean() < 1
 
 
 def test_a_loss_of_keras_and_its_accuracy_are_on_logits(untrained):

@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification.fit_inputs import labels_of
 from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from tests.keras_task_harness import refused
 
@@ -65,6 +66,19 @@ def test_names_that_are_no_strings_are_refused_as_labels_may_be_their_places(nam
 def test_a_missing_label_is_named_by_its_place(missing):
     with pytest.raises(TypeError, match=r"all strings or all integers; item 1, counted from 0, is (None|nan)"):
         new_model().fit(TEXTS[:3], ["neg", missing, "pos"])
+
+
+def test_labels_in_tensors_and_arrays_of_bytes_are_names(trained):
+    for labels in (
+        tf.constant(LABELS),
+        tf.constant(LABELS)[:, None],
+        np.array(LABELS, "S"),
+        [x.encode() for x in LABELS],
+    ):
+        np.testing.assert_array_equal(trained._read(TEXTS, labels).labels, PLACES)
+    with pytest.raises(ValueError, match=r"Unknown label 'nag'\. Did you mean 'neg'"):
+        trained._read(TEXTS[:1], tf.constant(["nag"]))
+    assert labels_of(["d\u00e9j\u00e0".encode(), b"new"], 2, None)[1] == ("d\u00e9j\u00e0", "new")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +167,14 @@ def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabili
     np.testing.assert_allclose(odd.sum(axis=1), 1, rtol=1e-5)
 
 
+def test_a_text_without_a_known_word_has_even_probabilities_as_from_the_bundle(trained):
+    texts = ["", "qwer asdf", "qwer film"]
+    shares = trained.predict(texts, verbose=0)
+    np.testing.assert_allclose(shares[:2], 1 / 3, atol=1e-3)
+    assert abs(shares[2] - 1 / 3).max() > 0.01
+    np.testing.assert_allclose(shares, trained.to_bundle().probabilities(texts), atol=1e-6)
+
+
 def test_all_forms_of_texts_have_the_same_scores(trained):
     bundle, split = trained.to_bundle(), zoo.Split(TEXTS, PLACES)
     scores = trained.evaluate(TEXTS, LABELS, verbose=0, return_dict=True)
@@ -162,6 +184,18 @@ def test_all_forms_of_texts_have_the_same_scores(trained):
     for data in ((in_batches(TEXTS, LABELS),), (in_batches(TEXTS, PLACES),), (pd.Series(TEXTS), pd.Series(PLACES))):
         assert trained.evaluate(*data, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
     assert trained.test_on_batch(TEXTS, LABELS, return_dict=True)["accuracy"] == pytest.approx(scores["accuracy"])
+
+
+def test_one_step_weighs_classes_by_name_or_index():
+    model = new_model()
+    losses = -np.log(keras.ops.softmax(model(TEXTS)).numpy()[np.arange(90), PLACES])
+    penalty = float(keras.ops.sum(keras.ops.stack(model.losses)))
+    loss = model.train_on_batch(TEXTS, LABELS, class_weight={"pos": 3.0, 0: 0.5}, return_dict=True)["loss"]
+    assert loss == pytest.approx((losses * np.array([0.5, 3, 1])[PLACES]).mean() + penalty, rel=1e-5)
+    with pytest.raises(ValueError, match="Unknown label in class_weight: 'nag'"):
+        model.train_on_batch(TEXTS, LABELS, class_weight={"nag": 1.0})
+    with pytest.raises(ValueError, match="counts the labels of raw text in memory that fit trains on; of a batch"):
+        model.train_on_batch(TEXTS, LABELS, class_weight="balanced")
 
 
 @pytest.mark.slow
@@ -225,6 +259,25 @@ def test_a_model_without_compilation_says_so_and_compiles_with_losses_on_logits(
     model.compile(optimizer="sgd", metrics=["accuracy"])
     assert isinstance(model.optimizer, keras.optimizers.SGD)
     assert set(model.fit(TEXTS, LABELS, verbose=0).history) == {"accuracy", "loss"}
+
+
+def crossentropy(y_true, y_pred):
+    """A loss of one's own, on logits."""
+    return keras.losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits=True)
+
+
+def test_losses_of_keras_on_probabilities_are_refused_in_any_form():
+    model, losses = new_model(compile=False), keras.losses
+    names = ["crossentropy", "ce", "CE", "bce", "BCE", "kld", "categorical_focal_crossentropy", "BinaryCrossentropy"]
+    functions = [losses.sparse_categorical_crossentropy, losses.binary_focal_crossentropy, losses.kl_divergence]
+    objects = [losses.BinaryFocalCrossentropy(), losses.CategoricalFocalCrossentropy(), losses.KLDivergence()]
+    nested = [["bce"], ("crossentropy",), {"logits": "ce"}, {"logits": losses.CategoricalCrossentropy()}]
+    for loss in [*names, *functions, *objects, losses.CategoricalCrossentropy, *nested]:
+        with pytest.raises(ValueError, match=r"outputs are logits; .* takes probabilities\. Use from_logits=True"):
+            model.compile(loss=loss)
+    for loss in (crossentropy, [losses.BinaryFocalCrossentropy(from_logits=True)], {"logits": "hinge"}):
+        model.compile(loss=loss)
+        assert model.loss is loss or model.loss == loss
 
 
 def test_a_step_that_xla_cannot_compile_is_trained_without():
@@ -317,6 +370,25 @@ def test_a_preset_comes_back_with_its_labels_or_with_a_new_last_layer(trained, t
     other.to_bundle().save(tmp_path / "other")  # whose card names the source
 
 
+def test_labels_in_another_order_keep_the_last_layer(trained):
+    bundle, order = trained.to_bundle(), [2, 0, 1]
+    bundle.metrics["temperature"] = 2.5
+    model = zoo.TextClassifier.from_bundle(bundle, [NAMES[place] for place in order])
+    expected = bundle.probabilities(TEXTS)
+    np.testing.assert_allclose(model.predict(TEXTS, verbose=0), expected[:, order], atol=1e-6)
+    again = model.to_bundle()
+    assert again.labels == [NAMES[place] for place in order]
+    assert again.config["training"] == bundle.config["training"]
+    np.testing.assert_allclose(bundle.probabilities(TEXTS), expected)
+
+
+def test_one_label_per_text_is_what_a_model_has_whose_config_does_not_say(trained):
+    bundle = trained.to_bundle()
+    del bundle.config["arguments"]["labels"]
+    model = zoo.TextClassifier.from_bundle(bundle, labels="one")
+    np.testing.assert_allclose(model.predict(TEXTS, verbose=0), trained.predict(TEXTS, verbose=0), atol=1e-7)
+
+
 def test_calibrated_probabilities_stay_calibrated(trained, tmp_path):
     bundle = trained.to_bundle()
     bundle.metrics["temperature"] = 2.5
@@ -360,10 +432,20 @@ BAD_DATA = {
     "another number": ((TEXTS, LABELS[:3]), {}, "received 3 for 90 texts"),
     "a float": ((["a"], [1.0]), {}, "is 1.0 (float)"),
     "one hot": ((["a", "b"], np.eye(2)), {}, "Turn one-hot rows into integers"),
+    "a one-hot table": (
+        (["a", "b"], pd.DataFrame(np.eye(2, 3), columns=NAMES)),
+        {},
+        "received shape (2, 3). Turn one-hot",
+    ),
     "no texts": (([], []), {}, "x holds no texts"),
     "one string": (("a", ["pos"]), {}, "received one string"),
     "a missing text": ((pd.Series([None, "a"]), ["pos", "pos"]), {}, "item 0, counted from 0. It is missing"),
     "weights": ((["a"], ["pos"]), {"sample_weight": [-1]}, "sample_weight, item 0"),
+    "a table of weights": (
+        (["a"], ["pos"]),
+        {"sample_weight": pd.DataFrame([[1.0, 2.0]])},
+        "sample_weight must be one per text: (1,); received shape (1, 2)",
+    ),
     "a class": ((TEXTS, LABELS), {"class_weight": {"nag": 1.0}}, "Unknown label in class_weight: 'nag'"),
     "all held out": ((TEXTS[:1], LABELS[:1]), {"validation_split": 0.5}, "leaves none to train on"),
     "a split": ((TEXTS, LABELS), {"validation_split": 1.5}, "validation_split must be a number from 0"),

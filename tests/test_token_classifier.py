@@ -108,6 +108,20 @@ def test_a_crf_gives_the_probabilities_of_its_tags(crf_answers):
         np.testing.assert_allclose(chosen, answer.probabilities, atol=1e-5)
 
 
+def test_tags_in_another_order_keep_the_last_layer_and_the_crf():
+    model, rng, order = new_model(crf=True), np.random.default_rng(3), [2, 0, 3, 1]
+    model.crf.set_weights([rng.normal(size=weight.shape) for weight in model.crf.get_weights()])
+    other = zoo.TokenClassifier.from_bundle(model.to_bundle(), [LABELS[place] for place in order])
+    (shares,), (expected,) = other.predict(RAW[6:7]), model.predict(RAW[6:7])
+    assert len(expected) == 7
+    np.testing.assert_allclose(shares, expected[:, order], atol=1e-5)
+
+
+def test_tags_in_tensors_and_arrays_of_bytes_are_names():
+    for tags in (tf.ragged.constant(NAMES), [np.array(row, "S") for row in NAMES]):
+        assert untrained()._read(TOKENS, tags).split.tags == untrained()._read(TOKENS, NAMES).split.tags
+
+
 def test_scores_are_those_of_the_bundle(trained):
     scores = trained.evaluate(TOKENS, NAMES, verbose=0, return_dict=True)
     assert scores["accuracy"] == pytest.approx(trained.to_bundle().evaluate(TaggedSplit(TOKENS, NAMES))["accuracy"])
@@ -141,6 +155,16 @@ def test_weights_of_classes_are_balanced_on_request_and_multiply_those_of_senten
     (_, tags, of_tokens), *_ = untrained()._weighted(batches, weights, None)[0]
     expected = np.array([0.5, 1, 1, 3])[tags] * rows[:16, None]
     np.testing.assert_allclose(of_tokens[tags >= 0], expected[tags >= 0], rtol=1e-6)
+
+
+def test_one_step_weighs_tokens_by_their_tags(monkeypatch):
+    monkeypatch.setattr(keras.Model, "train_on_batch", lambda model, *batch, **options: (*batch, options))
+    _, tags, weights, options = untrained().train_on_batch(
+        RAW, tf.ragged.constant(NAMES), class_weight={"VERB": 3.0, 0: 0.5}
+    )
+    is_real = tags.numpy() >= 0
+    np.testing.assert_allclose(weights[is_real], np.array([0.5, 1, 1, 3])[np.concatenate(INDICES)])
+    assert options == {"class_weight": None}
 
 
 def test_a_crf_has_no_loss_of_each_tag_to_weigh():

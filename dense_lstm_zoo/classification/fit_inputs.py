@@ -144,7 +144,7 @@ def labels_of(
     Where texts have lists of labels, 0 and 1 are returned, int8 (texts, labels).
 
     Args:
-        labels: Names, or integers from 0, or for each text a list of them.
+        labels: Names, or integers from 0, or for each text a list of them. Names may be bytes in UTF-8.
         num_texts: How many there must be.
         label_names: The names in the order of their indices. By default those that occur, sorted, or for integers their
             digits up to the largest.
@@ -153,7 +153,7 @@ def labels_of(
         TypeError: Labels that are neither all strings nor all integers, or lists for some texts only.
         ValueError: Another number of labels, a missing or unknown one, one out of range, fewer than two names.
     """
-    values = _one_per_text("labels", labels, num_texts)
+    values = list(map(without_bytes, _one_per_text("labels", labels, num_texts)))
     names = None if label_names is None else tuple(label_names)
     if names is not None and (len(set(names)) < len(names) or not all(isinstance(name, str) for name in names)):
         raise ValueError(f"label_names must be different strings; received {names!r:.80}.")
@@ -177,6 +177,11 @@ def labels_of(
     if len(names) < 2:
         raise ValueError(f"A classifier needs at least two labels; received only {names[0] if names else 'none'!r}.")
     return indices, names
+
+
+def without_bytes(label: Any) -> Any:
+    """Return a label. Bytes, which tensors and arrays of NumPy hold for strings, are the string that they say."""
+    return label.decode("utf-8", "backslashreplace") if isinstance(label, bytes) else label
 
 
 def _matrix_of(values: list[Any], names: tuple[str, ...] | None) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -27,6 +27,7 @@ from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, TextData, Texts
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
 from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
+from dense_lstm_zoo.interfaces.weighing import WeightsOf, weigh_batch, weighed
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
@@ -38,9 +39,11 @@ _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
 # As Keras' ``compile`` takes them.
 Optimizer: TypeAlias = "keras.optimizers.Optimizer | str"
 Loss: TypeAlias = "keras.losses.Loss | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str | None"
-Metrics: TypeAlias = "Sequence[keras.metrics.Metric | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str] | str | None"
+Metric: TypeAlias = "keras.metrics.Metric | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str"
+Metrics: TypeAlias = "Sequence[Metric] | Mapping[str, Metric | Sequence[Metric]] | str | None"
 AUTO = "auto"
-_PROBABILITIES = "(sparse_?)?(categorical|binary)_?crossentropy"  # losses on probabilities, in lower case
+# Keras' losses on probabilities, in lower case.
+_PROBABILITIES = "((sparse_?)?(categorical|binary)_?(focal_?)?)?crossentropy|b?ce|kl_?divergence|kld"
 
 
 class TextTask(_MixedIn):
@@ -277,11 +280,28 @@ class TextTask(_MixedIn):
             return super().evaluate(x, **options)
 
     def train_on_batch(
-        self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None, **options: Any
+        self,
+        x: object,
+        y: Labels | None = None,
+        sample_weight: SampleWeights | None = None,
+        class_weight: Weights = None,
+        **options: Any,
     ) -> Scores:
-        """Take one step as ``keras.Model.train_on_batch`` does, on raw text too."""
+        """Take one step as ``keras.Model.train_on_batch`` does, on raw text too.
+
+        Args:
+            x: A batch of raw text, or of ids.
+            y: What belongs to each text.
+            sample_weight: How much each text counts.
+            class_weight: How much each class counts, by name or index.
+            **options: More arguments of ``keras.Model.train_on_batch``.
+        """
+        weights_of, class_weight = self._weighing(class_weight, None)
+        batch = self._batch(x, y, sample_weight)
+        if weights_of is not None:
+            batch = weigh_batch(weights_of, *batch)
         self._note_training()
-        return super().train_on_batch(*self._batch(x, y, sample_weight), **options)
+        return super().train_on_batch(*batch, class_weight=class_weight, **options)
 
     def test_on_batch(
         self, x: object, y: Labels | None = None, sample_weight: SampleWeights | None = None, **options: Any
@@ -319,6 +339,14 @@ class TextTask(_MixedIn):
             x: What ``fit`` trains on.
             weights: ``class_weight`` of ``fit``.
             data: What ``_read`` returned of texts in memory, else None.
+        """
+        weights_of, by_index = self._weighing(weights, data)
+        return (x if weights_of is None else weighed(x, weights_of)), by_index
+
+    def _weighing(self, weights: Weights, data: Any) -> tuple[WeightsOf | None, dict[int, float] | None]:
+        """Return a function from labels to their weights, or the weights of classes by index that Keras applies.
+
+        Without weights, both are None. See ``_weighted`` for the arguments.
         """
         raise NotImplementedError
 
@@ -473,10 +501,18 @@ def serialized(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_loss(loss: object) -> None:
-    name = loss if isinstance(loss, str) else type(loss).__name__
+    """Raise ``ValueError`` for a loss of Keras on probabilities, alone or in a list or a dictionary."""
+    for each in keras.tree.flatten(loss):
+        _check_one_loss(each)
+
+
+def _check_one_loss(loss: object) -> None:
+    source: Any = loss if hasattr(loss, "__name__") else type(loss)  # a function, or a class
+    name = loss if isinstance(loss, str) else source.__name__
+    is_of_keras = isinstance(loss, str) or str(source.__module__).startswith("keras.")
     from_logits = getattr(loss, "from_logits", None)
-    if re.fullmatch(_PROBABILITIES, name.lower()) and not from_logits:
-        kind = "Binary" if name.lower().startswith("binary") else "SparseCategorical"
+    if is_of_keras and re.fullmatch(_PROBABILITIES, name.lower()) and not from_logits:
+        kind = "Binary" if name.lower().startswith("b") else "SparseCategorical"
         raise ValueError(
             f"The model's outputs are logits; {name} takes probabilities. Use from_logits=True, such as "
             f"keras.losses.{kind}Crossentropy(from_logits=True), or leave the loss out."

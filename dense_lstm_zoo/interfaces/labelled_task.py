@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 import os
 from collections.abc import Iterable, Sequence
@@ -51,7 +52,8 @@ class LabelledTask(TextTask):
         Args:
             source: A preset's name, a bundle's folder or an address, as for ``zoo.from_preset``.
             num_classes: The number of other labels, which are integers from 0.
-            label_names: The names of other labels. With those of the preset, its last layer stays.
+            label_names: The names of other labels. With those of the preset, its last layer stays. In another order,
+                it gives them in that order.
             compile: Whether to compile the model as ``zoo.build`` does.
             **options: ``labels`` of a ``TextClassifier``, for a new last layer, and more arguments of
                 ``zoo.from_preset``, such as ``sha256``.
@@ -78,7 +80,8 @@ class LabelledTask(TextTask):
 
         Args:
             bundle: A bundle of the same task.
-            label_names: The names of other labels, for a new last layer. None keeps the bundle's.
+            label_names: The names of other labels, for a new last layer, or the bundle's in another order, which its
+                last layer then has, as a copy. None keeps the bundle's.
             compile: Whether to compile the model as the bundle's is.
             **head: ``labels`` of a ``TextClassifier``, for a new last layer.
 
@@ -88,7 +91,11 @@ class LabelledTask(TextTask):
         network, origin = bundle.model, origin_of(bundle)
         names = origin.labels if label_names is None else list(label_names)
         arguments = cls._with_head(origin.arguments, **head)
-        if names != origin.labels or arguments != origin.arguments:
+        if arguments == origin.arguments and len(names) == len(origin.labels) and set(names) == set(origin.labels):
+            if names != origin.labels:
+                network = cls._with_reordered_head(network, [origin.labels.index(name) for name in names])
+                origin = dataclasses.replace(origin, labels=names)
+        else:
             network = cls._with_new_head(network, len(names))
             arguments[cls._number] = len(names)
             origin = Origin(origin.model, arguments, names, trained_further(origin, head="new"))
@@ -116,6 +123,19 @@ class LabelledTask(TextTask):
         return keras.Model(network.input, type(logits).from_config(config)(logits.input))
 
     @classmethod
+    def _with_reordered_head(cls, network: keras.Model, order: Sequence[int]) -> keras.Model:
+        """Return a network with the same encoder, whose last layer has its labels in another order.
+
+        Args:
+            network: A trained network.
+            order: The former place of each label.
+        """
+        reordered = cls._with_new_head(network, len(order))
+        weights = network.get_layer("logits").get_weights()
+        reordered.get_layer("logits").set_weights([weight[..., order] for weight in weights])
+        return reordered
+
+    @classmethod
     def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> Preprocessor:
         with damaged(cls):
             arguments = origin.arguments
@@ -134,8 +154,9 @@ def column_of(values: Any) -> Any:
     """Return labels or weights, given as one column of a table too, in one dimension."""
     if hasattr(values, "numpy"):
         values = values.numpy()
-    values = values.iloc[:, 0] if getattr(values, "ndim", 1) == 2 and hasattr(values, "iloc") else values
-    return values[:, 0] if getattr(values, "ndim", 1) == 2 and values.shape[1] == 1 else values
+    if getattr(values, "ndim", 1) != 2 or values.shape[1] != 1:
+        return values
+    return values.iloc[:, 0] if hasattr(values, "iloc") else values[:, 0]
 
 
 def names_of(owner: str, label_names: Iterable[Any] | None, num_classes: int | None) -> tuple[str, ...]:

@@ -245,10 +245,10 @@ class LanguageModel(TextTask, assembly.LanguageModel):
             raise ValueError("A language model predicts the text itself: it takes neither y nor sample_weight.")
         return _Lines(self, _lines(x))
 
-    def _weighted(self, x: object, weights: Weights, data: _Lines | None) -> tuple[Any, Any]:
+    def _weighing(self, weights: Weights, data: _Lines | None) -> tuple[None, None]:
         if weights is not None:
             raise ValueError("class_weight is for classifiers and taggers; a language model takes none.")
-        return x, None
+        return None, None
 
     def predict(
         self, x: object, batch_size: int | None = None, verbose: int | str = "auto", **options: Any

@@ -41,10 +41,11 @@ from dense_lstm_zoo.interfaces.keras_task import (
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
-from dense_lstm_zoo.interfaces.weighing import of_decisions, weighed, weights_by_name
+from dense_lstm_zoo.interfaces.weighing import WeightsOf, of_decisions, weights_by_name
 from dense_lstm_zoo.models.label_sets import ExactMatch, LabelSetCrossentropy
 from dense_lstm_zoo.training.class_weights import Weights
-from dense_lstm_zoo_runtime.decisions import SEVERAL
+from dense_lstm_zoo_runtime.decisions import FAINT, SEVERAL
+from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 _MOST_FREQUENT = 50_000
 _LABELS = ("one", SEVERAL)
@@ -178,8 +179,8 @@ class TextClassifier(LabelledTask, keras.Model):
     ) -> None:
         """Compile the model. What is left out is as ``zoo.build`` compiles it.
 
-        Where a text may have several labels, ``"accuracy"`` among the metrics is the share of texts with exactly the
-        right ones at thresholds of 0.5. Keras' own would compare the likeliest label alone.
+        Where a text may have several labels, ``"accuracy"`` among the metrics, weighted ones too, is the share of texts
+        with exactly the right ones at thresholds of 0.5. Keras' own would compare the likeliest label alone.
 
         Args:
             optimizer: As for ``keras.Model.compile``.
@@ -190,13 +191,17 @@ class TextClassifier(LabelledTask, keras.Model):
         Raises:
             ValueError: A loss that takes probabilities.
         """
-        if self.is_several and isinstance(metrics, list):
-            metrics = [ExactMatch() if metric in ("accuracy", "acc") else metric for metric in metrics]
+        if self.is_several:
+            metrics = _with_exact_match(metrics)
+            if "weighted_metrics" in options:
+                options["weighted_metrics"] = _with_exact_match(options["weighted_metrics"])
         super().compile(optimizer, loss, metrics=metrics, **options)
 
     @classmethod
     def _with_head(cls, arguments: dict[str, Any], labels: str | None = None) -> dict[str, Any]:
-        return dict(arguments) if labels is None else {**arguments, "labels": checks.one_of("labels", labels, _LABELS)}
+        if labels is None or checks.one_of("labels", labels, _LABELS) == arguments.get("labels", "one"):
+            return dict(arguments)
+        return {**arguments, "labels": labels}
 
     @classmethod
     def _label_settings(cls, origin: Origin) -> dict[str, Any]:
@@ -252,8 +257,12 @@ class TextClassifier(LabelledTask, keras.Model):
         return probabilities
 
     def predict_step(self, data: object) -> tf.Tensor:
-        """Return the probabilities of a batch. ``predict`` calls it."""
-        logits = super().predict_step(data) / (self._untracked.origin.temperature or 1.0)
+        """Return the probabilities of a batch, of a text without a known word even ones. ``predict`` calls it."""
+        logits, origin = super().predict_step(data), self._untracked.origin
+        if not (self.is_several or origin.arguments.get("char_filters")):  # as in the bundle
+            words = keras.tree.flatten(keras.utils.unpack_x_y_sample_weight(data)[0])[0]
+            logits *= keras.ops.where(keras.ops.any(words > UNKNOWN, axis=1, keepdims=True), 1.0, FAINT)
+        logits /= origin.temperature or 1.0
         return keras.ops.sigmoid(logits) if self.is_several else keras.ops.softmax(logits)
 
     def _read(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> _Texts:
@@ -268,7 +277,8 @@ class TextClassifier(LabelledTask, keras.Model):
 
     def _targets(self, y: Labels, num_texts: int) -> np.ndarray:
         """Return the index of each text's label (texts,), or of several 0 and 1 (texts, classes)."""
-        y = y.numpy() if hasattr(y, "numpy") else y
+        if hasattr(y, "numpy"):
+            y = y.to_list() if isinstance(y, tf.RaggedTensor) else y.numpy()
         if self.is_several and (is_frame(y) or len(getattr(y, "shape", ())) == 2) and is_matrix(y):
             _, targets = indicators(y, self.label_names)
             if len(targets) != num_texts:
@@ -292,20 +302,32 @@ class TextClassifier(LabelledTask, keras.Model):
             y = self._targets(y, len(texts_of(x)))
         return super()._batch(x, y, sample_weight)
 
-    def _weighted(self, x: object, weights: Weights, data: _Texts | None) -> tuple[Any, Any]:
+    def _weighing(self, weights: Weights, data: _Texts | None) -> tuple[WeightsOf | None, dict[int, float] | None]:
         names = self.label_names
         by_name = weights_by_name(weights, names, "label", is_counted=data is not None)
         if by_name is None:
-            return x, None
+            return None, None
         by_index = weights_of_targets(by_name, names, np.zeros(0, int) if data is None else data.labels)
         if not self.is_several:
-            return x, by_index
+            return None, by_index
         if self.compiled and not isinstance(self.loss, LabelSetCrossentropy):
             raise ValueError(
                 "class_weight weighs each decision of several labels, which the model's own loss knows; the model is "
                 "compiled with another. Leave out the loss or class_weight."
             )
-        return weighed(x, of_decisions(by_index)), None
+        return of_decisions(by_index), None
+
+
+def _with_exact_match(metrics: Metrics) -> Any:
+    """Return metrics with the accuracy of several labels in place of Keras' own, in lists, tuples and dictionaries."""
+    if not keras.tree.is_nested(metrics):
+        return metrics
+
+    def exact(metric: Any) -> Any:
+        is_accuracy = isinstance(metric, str) and metric.lower() in ("accuracy", "acc")
+        return ExactMatch() if is_accuracy else metric
+
+    return keras.tree.map_structure(exact, metrics)
 
 
 def _labels_in(origin: Origin) -> str:

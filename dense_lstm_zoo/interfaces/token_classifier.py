@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.classification.fit_inputs import weights_of
+from dense_lstm_zoo.classification.fit_inputs import weights_of, without_bytes
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches, plan_predictions, predict_by_token
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Sentences, tagged_split, texts_of, token_lists
@@ -24,7 +24,7 @@ from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TokenPreprocessor
-from dense_lstm_zoo.interfaces.weighing import of_tokens, weighed, weights_by_name
+from dense_lstm_zoo.interfaces.weighing import WeightsOf, of_tokens, weights_by_name
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tagging.assembly import CRFTagger, TaggerNetwork
@@ -175,6 +175,16 @@ class TokenClassifier(LabelledTask, CRFTagger):
         core = super()._with_new_head(registry.network(network), number)
         return core if getattr(network, "crf", None) is None else CRFTagger(core, CRF(number, name="crf"))
 
+    @classmethod
+    def _with_reordered_head(cls, network: keras.Model, order: Sequence[int]) -> keras.Model:
+        core = super()._with_reordered_head(registry.network(network), order)
+        if getattr(network, "crf", None) is None:
+            return core
+        crf = CRF(len(order), name="crf")
+        transitions, start, end = network.crf.get_weights()
+        crf.set_weights([transitions[np.ix_(order, order)], start[order], end[order]])
+        return CRFTagger(core, crf)
+
     def _network(self) -> keras.Model:
         return TaggerNetwork(self.core.input, self.core.output) if self.crf is None else CRFTagger(self.core, self.crf)
 
@@ -252,6 +262,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
 
     def _tag_name(self, tag: object, accepted: frozenset[str]) -> str:
         names = self.label_names
+        tag = without_bytes(tag)
         if isinstance(tag, str):
             if tag not in accepted:
                 raise checks.unknown_name("tag", tag, names)
@@ -262,15 +273,17 @@ class TokenClassifier(LabelledTask, CRFTagger):
             raise ValueError(f"Tags must be from 0 to {len(names) - 1}; received {tag}.")
         return names[tag]
 
-    def _weighted(self, x: object, weights: class_weights.Weights, data: _Sentences | None) -> tuple[Any, Any]:
+    def _weighing(
+        self, weights: class_weights.Weights, data: _Sentences | None
+    ) -> tuple[WeightsOf | None, dict[int, float] | None]:
         class_weights.check_loss(weights, {"crf": self.crf is not None}, "class_weight")
         names = self.label_names
         by_name = weights_by_name(weights, names, "tag", is_counted=data is not None)
         if by_name is None:
-            return x, None
+            return None, None
         counts = Counter(tag for tags in (data.split.tags if data else ()) for tag in tags)
         by_index = class_weights.weights_of(by_name, names, [counts[name] for name in names], "tag")
-        return weighed(x, of_tokens(by_index)), None
+        return of_tokens(by_index), None
 
 
 def _rows(y: Labels) -> object:

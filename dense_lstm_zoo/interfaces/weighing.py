@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,8 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.batching import Ids
 from dense_lstm_zoo.training.class_weights import Weights
+
+WeightsOf: TypeAlias = "Callable[[tf.Tensor], tf.Tensor]"  # from labels to weights in their shape
 
 
 def weights_by_name(
@@ -34,8 +37,8 @@ def weights_by_name(
         checks.one_of("class_weight", weights, ("balanced",))
         if not is_counted:
             raise ValueError(
-                f"class_weight='balanced' counts the {kind}s of raw text in memory; of other data, give a weight for "
-                f"each {kind}."
+                f"class_weight='balanced' counts the {kind}s of raw text in memory that fit trains on; of a batch or "
+                f"other data, give a weight for each {kind}."
             )
         return weights
     if not isinstance(weights, Mapping):
@@ -55,13 +58,13 @@ def weights_by_name(
     return by_name
 
 
-def of_tokens(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tensor]:
+def of_tokens(weights: Mapping[int, float]) -> WeightsOf:
     """Return a function from tags (batch, time) to the weight of each token. Padding and unknown tags have any."""
     values = [weights[place] for place in sorted(weights)]
     return lambda tags: tf.gather(tf.constant(values, tf.float32), tf.maximum(tags, 0))
 
 
-def of_decisions(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tensor]:
+def of_decisions(weights: Mapping[int, float]) -> WeightsOf:
     """Return a function from 0 and 1 (batch, labels) to how much each decision counts.
 
     A label's weight is that of the texts that have it: see ``label_sets.weights_of_decisions``.
@@ -70,12 +73,12 @@ def of_decisions(weights: Mapping[int, float]) -> Callable[[tf.Tensor], tf.Tenso
     return lambda targets: tf.where(targets > 0, tf.constant(values, tf.float32), 1.0)
 
 
-def weighed(batches: tf.data.Dataset, weights_of: Callable[[tf.Tensor], tf.Tensor]) -> tf.data.Dataset:
-    """Return batches (ids, labels) or (ids, labels, weights) with a weight for each item of the labels.
+def weighed(batches: tf.data.Dataset, weights_of: WeightsOf) -> tf.data.Dataset:
+    """Return a dataset of batches as ``weigh_batch`` returns them.
 
     Args:
         batches: A ``tf.data.Dataset``.
-        weights_of: Returns the weights of labels, in their shape. Weights of rows are multiplied by them.
+        weights_of: Returns the weights of labels.
 
     Raises:
         ValueError: Anything but a dataset.
@@ -85,12 +88,22 @@ def weighed(batches: tf.data.Dataset, weights_of: Callable[[tf.Tensor], tf.Tenso
             "class_weight is for raw text and tf.data.Dataset here; received ids in memory, for which sample_weight "
             "may hold a weight for each label."
         )
+    return batches.map(lambda *batch: weigh_batch(weights_of, *batch))
 
-    def weigh(ids: Ids, labels: tf.Tensor, weights: tf.Tensor | None = None) -> tuple[Ids, tf.Tensor, tf.Tensor]:
-        of_labels = weights_of(labels)
-        if weights is None:
-            return ids, labels, of_labels
-        weights = tf.cast(weights, tf.float32)
-        return ids, labels, of_labels * (weights if weights.shape.rank == 2 else weights[:, None])
 
-    return batches.map(weigh)
+def weigh_batch(
+    weights_of: WeightsOf, ids: Ids, labels: tf.Tensor, weights: tf.Tensor | None = None
+) -> tuple[Ids, tf.Tensor, tf.Tensor]:
+    """Return a batch with a weight for each item of its labels.
+
+    Args:
+        weights_of: Returns the weights of labels.
+        ids: The ids of the texts.
+        labels: Their labels (batch, items).
+        weights: Weights of the texts (batch,), or of the items, which are multiplied by those of the labels.
+    """
+    of_labels = weights_of(tf.convert_to_tensor(labels))
+    if weights is None:
+        return ids, labels, of_labels
+    weights = tf.cast(weights, tf.float32)
+    return ids, labels, of_labels * (weights if weights.shape.rank == 2 else weights[:, None])
