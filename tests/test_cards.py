@@ -167,6 +167,8 @@ def test_the_command_names_the_columns_and_the_length_that_were_read():
     command = command_line.of({**CONFIG, "training": training, "text": {"max_tokens": 50}})
     assert "--separator '\\t' --text-column 'the review'" in command
     assert "--max-tokens 50" in command
+    training["columns"] = {"text_column": "la\u00a0revue"}  # a space that does not break
+    assert "--text-column 'la\u00a0revue'" in command_line.of({**CONFIG, "training": training})
 
 
 def test_a_run_that_went_on_from_another_names_it_and_leaves_its_arguments_out():

@@ -10,9 +10,11 @@ import pytest
 import scipy.stats
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.split import Split
+from dense_lstm_zoo.comparing.comparison import Comparison, Row
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
 from dense_lstm_zoo.comparing.outcomes import OfClass, of_label_sets, of_labels
 from dense_lstm_zoo.language import comparison as words_compared
@@ -128,6 +130,17 @@ def test_runs_have_students_interval_and_folds_a_wider_one():
     # Nadeau and Bengio 2003: a ninth of the training texts are tested on.
     assert (folds.high - folds.low) / (plain.high - plain.low) == pytest.approx(math.sqrt((1 / 5 + 1 / 9) / (1 / 5)))
     assert math.isnan(paired_t([1.0], [2.0]).low)
+    assert math.isnan(paired_t([0.9, 0.92], [0.88, 0.9]).low)  # the same difference twice shows no spread
+    assert paired_t([0.9, 0.8], [0.9, 0.8]) == Interval(0.0, 0.0, 0.0)
+
+
+def test_a_difference_of_a_few_texts_is_not_called_better():
+    scores = [Row("accuracy", 0.904, 0.9, Interval(0.004, 0.001, 0.008))]
+    shared = {"names": ("a", "b"), "models": ("lstm", "lstm"), "task": tasks.find("classification"), "dataset": "mine"}
+    shared |= {"split": "test", "count": 1000, "unit": "texts", "scores": scores}
+    few = Comparison(**shared, only_right=(4, 0), p_value=mcnemar(4, 0))
+    assert few.verdict.endswith("only 4 texts tell the models apart (McNemar's exact test, p = 0.12).")
+    assert "A has the better accuracy" in Comparison(**shared, only_right=(9, 1), p_value=mcnemar(9, 1)).verdict
 
 
 def test_two_classifiers_are_compared_text_by_text(classifiers, tmp_path):
@@ -215,6 +228,8 @@ def test_what_cannot_be_compared_is_refused_before_any_model_is_loaded(
     first, second = classifiers
     assert "are the same model" in refused(capsys, first, first, "--test-file", labelled)
     assert "no test texts that are known" in refused(capsys, first, second)
+    assert "dev_file would not be read: the test texts" in refused(capsys, first, second, "--dev-file", labelled)
+    assert "text_column would not be read" in refused(capsys, first, second, "--text-column", "body")
     fewer = other("lstm")
     fewer.labels = ["maybe", *LABELS[1:]]
     fewer.save(tmp_path / "fewer")
@@ -255,6 +270,9 @@ def test_runs_on_a_users_file_are_compared_on_the_test_file_that_both_recorded(l
     message = refused(capsys, *folders)
     assert "texts must be the same" in message
     assert "other.csv" in message
+    with_run_file(folders[1], dataset="csv", train_file="train.csv", test_file=str(labelled), text_column="body")
+    assert "trained with the defaults, " in (message := refused(capsys, *folders))
+    assert "with text_column='body'" in message
     for fold, folder in enumerate(folders, start=1):
         with_run_file(folder, dataset="csv", train_file=str(labelled), folds=5, only_folds=[fold])
     assert "fold 1 of 5" in refused(capsys, *folders)
@@ -343,10 +361,11 @@ def test_perplexities_of_other_words_are_not_compared():
 
 
 def runs(folder, model, accuracies, *, folds=None, dataset="mine"):
-    """A folder of runs with these test accuracies, by seed or by fold."""
+    """A folder of runs with these test accuracies, by seed or by fold. On dev they are right twice as often."""
     for number, accuracy in enumerate(accuracies, start=1):
         trained = other("lstm", seed=number)
         trained.metrics = {"test_accuracy": accuracy, "test_macro_f1": accuracy / 2, "test_texts": 9}
+        trained.metrics |= {"dev_accuracy": 2 * accuracy, "dev_texts": 9}
         trained.save(folder / (f"fold{number:02}_seed1" if folds else f"seed{number}"))
     shared = {"model": model, "dataset": dataset, "data_sha256": "1", "folds": folds}
     (folder / "protocol.json").write_text(json.dumps(shared))
@@ -361,6 +380,9 @@ def test_folders_of_runs_are_compared_seed_by_seed(tmp_path, capsys):
     assert [row.name for row in comparison.scores] == ["accuracy", "macro_f1"]
     assert comparison.notes == ["Runs without a partner are left out: seed4."]
     assert comparison.models == ("lstm", "bilstm")
+    on_dev = zoo.compare(first, second, split="dev")
+    assert (on_dev.split, on_dev.difference) == ("dev", paired_t([1.6, 1.8, 1.7], [1.4, 1.6, 1.6]))
+    assert "no scores of their training texts" in refused(capsys, first, second, "--split", "train")
     status, out, _ = output_of(capsys, "compare", first, second)
     assert status == 0
     assert "3 runs, test set of mine" in out

@@ -82,6 +82,17 @@ def test_every_wrong_tag_is_a_row_with_its_line_and_sentence(saved_bundle, write
     assert expected
 
 
+def test_the_file_of_errors_may_be_in_the_folder_of_the_report(saved_bundle, labelled, tmp_path, capsys):
+    report = tmp_path / "report"
+    words = ("--test-file", labelled[0], "--report", report, "--errors")
+    status, *_ = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words, report / "errors.csv")
+    assert status == 0
+    assert {"report.md", "errors.csv"} <= {file.name for file in report.iterdir()}
+    words = ("--test-file", labelled[0], "--report", tmp_path / "both", "--errors", tmp_path / "both")
+    status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
+    assert (status, "the first is a folder, the second a file" in err) == (2, True)
+
+
 def test_texts_without_a_file_of_lines_are_numbered(saved_bundle, tmp_path, capsys):
     split = zoo.Split(["good", "bad", "fine"], [0, 1, 2])
     bundle = zoo.load(saved_bundle("bilstm"))

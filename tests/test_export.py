@@ -243,6 +243,11 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
     with pytest.raises(FileExistsError, match="also holds 'precious', which an export does not have"):
         trained.export(tmp_path / "1", overwrite=True)
     (tmp_path / "1" / "precious").unlink()
+    (tmp_path / "1" / "assets.extra").mkdir()
+    (tmp_path / "1" / "assets.extra" / "mine").touch()
+    with pytest.raises(FileExistsError, match=r"also holds 'assets\.extra/mine', which an export does not have"):
+        trained.export(tmp_path / "1", overwrite=True)
+    (tmp_path / "1" / "assets.extra" / "mine").unlink()
     trained.export(tmp_path / "1", overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
     assert len(traced) == 3  # "serving_default", "explain" and "embed"

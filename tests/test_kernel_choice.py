@@ -197,6 +197,12 @@ def test_a_kernel_that_was_asked_for_is_named_only_where_it_runs(kernel, loop, e
     assert kernels.explain(kernel, loop) == explanation
 
 
+@pytest.mark.parametrize(("kernel", "expected"), [("auto", "auto"), ("native", False), ("portable", False)])
+def test_a_gru_uses_cudnn_only_where_the_kernel_leaves_it_the_choice(kernel, expected):
+    """An export is made of ``native`` layers: on a machine with a GPU, it would hold cuDNN's op alone."""
+    assert layers.RecurrentStack(2, 3, cell="gru", kernel=kernel).layers[1].use_cudnn == expected
+
+
 def test_other_backends_run_the_portable_kernel(monkeypatch):
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
     assert kernels.explain("auto") == "portable: Keras runs on jax"

@@ -131,6 +131,15 @@ def test_thresholds_have_the_best_f1_of_all():
     assert label_sets.best_of_two(two, TARGETS[:, 0].astype(int)) == pytest.approx(thresholds[0])
 
 
+def test_probabilities_that_are_all_tiny_have_a_threshold_between_them():
+    shares = np.array([[3e-7]] * 5 + [[1e-8]] * 100)
+    right = np.array([[1]] * 5 + [[0]] * 100)
+    (threshold,) = label_sets.best_thresholds(shares, right)
+    assert 1e-8 < threshold < 3e-7
+    (same,) = label_sets.moved({"a": threshold}, 2.0, 2.0).values()
+    assert same == pytest.approx(threshold)
+
+
 def test_a_rare_label_takes_the_threshold_of_all_together():
     targets = TARGETS.copy()
     targets[:, 2] = 0

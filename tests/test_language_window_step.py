@@ -60,6 +60,24 @@ def test_losses_and_gradients_are_those_of_the_formula_however_many_rows_go_at_a
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+def test_parts_of_a_softmax_are_computed_one_after_the_other_in_a_graph(monkeypatch):
+    monkeypatch.setattr(full_softmax, "_MOST_BYTES", 5 * WORDS * 4)
+    shapes = [tf.TensorSpec(x.shape, x.dtype) for x in tensors(*problem())]
+    softmax = tf.function(lambda *x: list(full_softmax.differentiate(*x, 1.0, by_word=True)))
+    operations = softmax.get_concrete_function(*shapes).graph.get_operations()
+    parts = [op.inputs[0].op for op in operations if op.type == "Identity" and op.inputs[0].op.type == "StridedSlice"]
+    assert len(parts) > 1
+    assert all(op.control_inputs for op in parts[1:])
+
+
+def test_low_rank_weights_of_a_softmax_are_trained_by_keras_own_step():
+    model = eager("stacked_lstm_lm", softmax="tied", learning_rate=0.1)
+    assert model._window_step() is not None
+    model.core.get_layer("embedding").enable_lora(2)
+    model.compile(keras.optimizers.SGD(0.1), model.loss)
+    assert model._window_step() is None
+
+
 def test_very_large_and_very_small_logits_neither_overflow_nor_vanish():
     features, table, bias, targets = problem()
     actual = full_softmax.differentiate(*tensors(features, table * 100, bias * 1000, targets), 1.0, by_word=True)

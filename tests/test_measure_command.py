@@ -3,6 +3,7 @@
 import csv
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,23 @@ def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(
         "the demo corpus",
         "100",
     )
+
+
+def test_the_file_is_written_though_the_reader_of_the_lines_has_left(answers, tmp_path, monkeypatch, saved_bundle):
+    answers["dc_bilstm"] = result()
+    reading, writing = os.pipe()
+    ends = [reading]
+
+    def line(row, names):
+        while ends:
+            os.close(ends.pop())
+        return "a line"
+
+    monkeypatch.setattr(rows, "line", line)
+    with os.fdopen(writing, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main(["measure", str(saved_bundle("dc_bilstm")), "--output", str(tmp_path / "costs.csv")]) == 0
+    assert (tmp_path / "costs.csv").is_file()
 
 
 def test_without_a_failure_the_status_is_0_and_without_a_success_no_file_is_written(

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
+from dense_lstm_zoo.classification import distillation
 from dense_lstm_zoo.classification.embedding import pooled_of
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence import kernels
@@ -189,6 +190,14 @@ def test_mixed_precision_keeps_logits_in_float32_and_near(case):
     half.run_eagerly = True  # tracing takes longer than all the rest
     half.fit(x, y, verbose=0)
     assert np.isfinite(half.predict_on_batch(x)).all()
+
+
+def test_a_student_in_float16_keeps_its_optimiser():
+    model = harness.tiny("lstm", dtype="mixed_float16")
+    names = [variable.path for variable in model.optimizer.variables]
+    distillation.compile_student(model, 1.0, 0.5, is_several=False)
+    distillation.compile_as_built(model, is_several=False)
+    assert [variable.path for variable in model.optimizer.variables] == names
 
 
 @pytest.mark.slow

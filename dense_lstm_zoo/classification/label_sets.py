@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _BINS = 10
 _WRONG = 20
+_LOWEST, _HIGHEST = 1e-12, 1 - 2.0**-24  # of a threshold; float32 has no number between the latter and 1
 _FEW = 5  # texts with a label on dev: below, its own threshold would follow chance
 
 
@@ -211,7 +212,7 @@ def _best_threshold(shares: np.ndarray, is_right: np.ndarray) -> float:
     is_last = np.append(falling[1:] != falling[:-1], True)  # equal probabilities are given together
     best = int(np.where(is_last, f1, -1).argmax())
     lower = falling[best + 1] if best + 1 < len(falling) else 0.0
-    return float(np.clip((falling[best] + lower) / 2, 1e-6, 1 - 1e-6))
+    return float(np.clip((falling[best] + lower) / 2, _LOWEST, _HIGHEST))
 
 
 def best_of_two(shares: np.ndarray, labels: np.ndarray) -> float:
@@ -282,4 +283,5 @@ def moved(thresholds: Mapping[str, float], before: float | None, after: float | 
     """Return thresholds that mean the same decisions at another temperature."""
     ratio = (1.0 if before is None else before) / (1.0 if after is None else after)
     logits = {name: ratio * float(np.log(value / (1 - value))) for name, value in thresholds.items()}
-    return {name: float(np.clip(1 / (1 + np.exp(-logit)), 1e-6, 1 - 1e-6)) for name, logit in logits.items()}
+    with np.errstate(over="ignore"):
+        return {name: float(np.clip(1 / (1 + np.exp(-logit)), _LOWEST, _HIGHEST)) for name, logit in logits.items()}

@@ -70,11 +70,19 @@ def evaluate(
     if threshold is not None:
         options["threshold"] = threshold
     target = None if report is None else files.check_new_folder(report, can_overwrite=False)
+    if target is not None and errors_file is not None and target.real == errors_file.real:
+        raise ValueError(f"--report and --errors are both {report}: the first is a folder, the second a file.")
     model = load_bundle(folder)
     check_complete(resolved.options.get("label_columns"), model.labels)
     scores, analysis = model.assess(texts, **options)
-    if errors_file is not None:
-        names, rows = analysis.pop("errors")
+    errors_table = analysis.pop("errors", None)
+    if target:
+        from dense_lstm_zoo.reports.base import write_evaluation
+
+        with files.new_folder(target) as new:
+            write_evaluation(model.task, {"split": split, **analysis}, new, f"{model.config['model']} on {name}")
+    if errors_file is not None:  # after the folder, in which it may be
+        names, rows = errors_table
         with new_output(errors_file) as file:
             file.writelines(map(csv_row, [names, *rows]))
     if form == "json":
@@ -83,8 +91,3 @@ def evaluate(
         print(escape_json(json.dumps(row, ensure_ascii=False)))
     else:
         notes.show(f"{split} {model.task.module('report').all_scores(scores)}")
-    if target:
-        from dense_lstm_zoo.reports.base import write_evaluation
-
-        with files.new_folder(target) as new:
-            write_evaluation(model.task, {"split": split, **analysis}, new, f"{model.config['model']} on {name}")

@@ -19,6 +19,7 @@ from dense_lstm_zoo.measuring.measure import MAX_TEXTS, REPEATS, TIMEOUT, prepar
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
+from dense_lstm_zoo_runtime.streams import unread_output
 
 
 @command(
@@ -73,20 +74,20 @@ def measure(
     names = [run.name for run in plan.runs]
     print(_heading(plan.shared), rows.LEGEND, rows.header(names), sep="\n", flush=True)
     good, failures = [], 0
-    for row in plan.rows():
-        print(rows.line(row, names), flush=True)
-        if row["error"]:
-            failures += 1
-            print(
-                escape_controls(f"error: {row['run']}: {' '.join(row['error'].split())}"), file=sys.stderr, flush=True
-            )
-        else:
-            good.append({name: _cell(x) if isinstance(x, str) else x for name, x in row.items()})
-    if target and good:
-        import pandas as pd
+    with unread_output():  # the file is written although nobody reads the lines any more
+        for row in plan.rows():
+            print(rows.line(row, names), flush=True)
+            if row["error"]:
+                failures += 1
+                message = f"error: {row['run']}: {' '.join(row['error'].split())}"
+                print(escape_controls(message), file=sys.stderr, flush=True)
+            else:
+                good.append({name: _cell(x) if isinstance(x, str) else x for name, x in row.items()})
+        if target and good:
+            import pandas as pd
 
-        with new_output(target) as file:
-            pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
+            with new_output(target) as file:
+                pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
     return 1 if failures else 0
 
 

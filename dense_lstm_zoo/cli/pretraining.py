@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 
 import dense_lstm_zoo as zoo
@@ -82,7 +83,9 @@ def word_vectors(bundle: Source, output: str, overwrite: bool) -> None:
     model = load_bundle(bundle)
     model.save_word_vectors(target, overwrite=overwrite)
     count = len(model.vocabulary.words)
-    notes.show(escape_controls(f"{output}: vectors of {count:,} words; train --vectors {output} starts from them"))
+    notes.show(
+        escape_controls(f"{output}: vectors of {count:,} words; train --vectors {shlex.quote(output)} starts from them")
+    )
 
 
 @command(
@@ -103,8 +106,9 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     import_tensorflow()
     encoder = zoo.join_language_models(*folders)
     encoder.save(target, dtype=dtype, overwrite=overwrite)
-    name = escape_controls(str(target))
     notes.show(
-        f"{name}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
-        f"{len(encoder.words):,} words; train --context {name} reads with it"
+        escape_controls(
+            f"{target}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
+            f"{len(encoder.words):,} words; train --context {shlex.quote(str(target))} reads with it"
+        )
     )

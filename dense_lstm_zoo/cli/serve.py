@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,8 @@ def _exported(folder: Folder, threads: int) -> Predictor:
     print(
         escape_controls(
             f"{folder} has no ONNX export to use: exporting it to a temporary folder. To do it once and for all: "
-            f"dense-lstm-zoo export {folder} {Path(folder) / SUBFOLDER} --format onnx"
+            f"dense-lstm-zoo export {shlex.quote(str(folder))} {shlex.quote(str(Path(folder) / SUBFOLDER))} "
+            "--format onnx"
         ),
         file=sys.stderr,
     )

@@ -106,7 +106,7 @@ def prepare(
     files = {name: value for name, value in files.items() if value is not None}
     several = [is_folder_of_runs(source) for source in (first, second)]
     if any(several):
-        return _several(first, second, several, dataset is not None or bool(files), output)
+        return _several(first, second, several, split, dataset is not None or bool(files), output)
     both = Side.open(first), Side.open(second)
     sides.check_pair(*both)
     target = None if output is None else check_output(output, overwrite)
@@ -114,7 +114,7 @@ def prepare(
     return Plan(both, name, split, texts, label_names, target, draws, seed)
 
 
-def _several(first: Any, second: Any, several: list[bool], names_texts: bool, output: object) -> Comparison:
+def _several(first: Any, second: Any, several: list[bool], split: str, names_texts: bool, output: object) -> Comparison:
     """Compare two folders of runs, whose texts cannot be chosen."""
     if not all(several):
         folder, single = (first, second) if several[0] else (second, first)
@@ -127,7 +127,7 @@ def _several(first: Any, second: Any, several: list[bool], names_texts: bool, ou
             "Folders of several runs are compared by the scores that the runs recorded: leave out the texts and "
             f"--output, or compare two single runs, such as {first}/{first_run(first)}."
         )
-    return compare_runs(first, second)
+    return compare_runs(first, second, split)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_CLASSES = 50
 _NAMES = ("A", "B")
+_CHANCE = 0.05  # a p-value above it may be chance
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,11 @@ class Comparison:
             return f"Nothing is known of chance in the difference of {name}."
         if not difference.is_apart:
             return f"The difference of {name} may be chance: its 95 % interval contains zero."
+        if name == "accuracy" and self.p_value is not None and self.p_value > _CHANCE:
+            return (
+                f"The difference of {name} may be chance: only {sum(self.only_right or ())} texts tell the models "
+                f"apart (McNemar's exact test, p = {self.p_value:.2g})."
+            )
         better = _NAMES[(difference.value > 0) != self.task.higher_is_better]
         return f"{better} has the better {name}: the 95 % interval of the difference leaves zero out."
 

@@ -96,7 +96,10 @@ def _interval(value: float, drawn: np.ndarray) -> Interval:
 
 
 def paired_t(ours: Sequence[float], theirs: Sequence[float], folds: int | None = None) -> Interval:
-    """Return the mean difference of the scores of runs with Student's 95 % interval, which is NaN for a single pair.
+    """Return the mean difference of the scores of runs with Student's 95 % interval.
+
+    It is NaN for a single pair, and for pairs that all have the same difference, as scores of few texts may: such runs
+    say nothing of chance.
 
     The folds of a cross-validation share most of their training texts, and so their scores vary together. Their
     variance is corrected for that: ``1 / n`` becomes ``1 / n + (test texts) / (training texts)``. The texts that each
@@ -117,7 +120,7 @@ def paired_t(ours: Sequence[float], theirs: Sequence[float], folds: int | None =
     """
     differences = [first - second for first, second in zip(ours, theirs, strict=True)]
     mean, count = statistics.fmean(differences), len(differences)
-    if count < 2:
+    if count < 2 or (mean and statistics.stdev(differences) <= 1e-12 * max(1.0, abs(mean))):
         return Interval(mean, math.nan, math.nan)
     from scipy import stats
 

@@ -31,12 +31,20 @@ def first_run(folder: str | Path) -> str:
     return min((str(row["run"]) for row in protocol.finished_runs(user_path(folder))), default="seed1")
 
 
-def compare_runs(first: str | Path, second: str | Path) -> Comparison:
+def compare_runs(first: str | Path, second: str | Path, split: str = "test") -> Comparison:
     """Compare the runs of two folders, each with that of the same seed on the same fold.
 
+    Args:
+        first: A folder of several runs.
+        second: Another one.
+        split: The texts whose scores are compared. Runs without scores of ``"test"`` are compared by those of dev.
+
     Raises:
-        ValueError: Other data, folds or tasks, fewer than two runs in common, or language models of other words.
+        ValueError: Other data, folds or tasks, fewer than two runs in common, language models of other words, or a
+            split whose scores runs do not record.
     """
+    if split == "train":
+        raise ValueError("Runs record no scores of their training texts: compare several by split='test' or 'dev'.")
     folders = [user_path(folder) for folder in (first, second)]
     if folders[0].resolve() == folders[1].resolve():
         raise ValueError(f"{first} and {second} are the same folder.")
@@ -64,7 +72,8 @@ def compare_runs(first: str | Path, second: str | Path) -> Comparison:
     comparison = task.module("comparison")
     sides = [Side.open(folder / rows[common[0]]["run"]) for folder, rows in zip(folders, runs, strict=True)]
     comparison.check(*sides)
-    split = "test" if all(f"test_{task.measure}" in rows[run] for rows in runs for run in common) else "dev"
+    if not all(f"test_{task.measure}" in rows[run] for rows in runs for run in common):
+        split = "dev"
     folds = settings[0].get("folds")
     rows = []
     for score in comparison.SCORES:

@@ -127,13 +127,22 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
             raise ValueError(
                 f"The {split} texts must be the same: {first.name} has {own[0]}, {second.name} {own[1]}. {_NAME_TEXTS}."
             )
-    options = {
-        name: value
-        for name, value in both[0].items()
-        if name in run_file.DATA and name != "dataset" and (name == own_file or not name.endswith("_file"))
-    }
     if names[0] in task.sources:
-        options = {}
+        return Dataset(names[0], task.name, {}, count, numbers[0] if numbers else None)
+    options, others = (
+        {
+            name: value
+            for name, value in data.items()
+            if name in run_file.DATA and name != "dataset" and (name == own_file or not name.endswith("_file"))
+        }
+        for data in both
+    )
+    if options != others:
+        own = [
+            ", ".join(f"{name}={data[name]!r:.80}" for name in data if data[name] != other.get(name)) or "the defaults"
+            for data, other in ((options, others), (others, options))
+        ]
+        raise ValueError(f"{first.name} was trained with {own[0]}, {second.name} with {own[1]}. {_NAME_TEXTS}.")
     return Dataset(names[0], task.name, options, count, numbers[0] if numbers else None)
 
 
@@ -151,6 +160,11 @@ def read_texts(
             raise ValueError(f"{dataset.name} has no {split} set.")
         return getattr(dataset, "name", "texts"), part, getattr(dataset, "label_names", None)
     if dataset is None and options.get(f"{split}_file") is None:
+        if options:
+            raise ValueError(
+                f"{', '.join(options)} would not be read: the {split} texts are compared, and no {split}_file "
+                f"(--{split}-file) names them. Give one, or another split."
+            )
         resolved: Dataset | None = dataset_of_training(first, second, split)
     else:
         training = first.config["training"]

@@ -166,6 +166,7 @@ class LanguageModel(IdsOnly, keras.Model):
             or compiled.get("weighted_metrics")
             or not all(isinstance(metric, dict) and metric["class_name"] == "Perplexity" for metric in metrics)
             or tf.distribute.has_strategy()
+            or any(getattr(layer, "lora_enabled", False) for layer in self.core.layers)  # their weights are sums
         ):
             return None
         if self._carried.step is None:

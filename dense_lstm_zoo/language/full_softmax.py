@@ -53,7 +53,7 @@ def differentiate(
     size = -(-rows // parts)
     results: list[Gradients] = []
     for start in range(0, rows, size):
-        with tf.control_dependencies(results[-1:]):  # one after the other, or all would be in memory
+        with tf.control_dependencies(list(results[-1]) if results else []):  # or all would be in memory at once
             part = tf.identity(features[start : start + size])
         result = _some_rows(part, kernel, bias, targets[start : start + size], scale, by_word)
         if results:

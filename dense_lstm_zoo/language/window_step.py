@@ -89,7 +89,8 @@ def _sum(first: Gradient | None, other: Gradient | None) -> Gradient | None:
         return sampled_softmax.add_up(*rows)
     if not gradients:
         return None
-    table = tf.add_n([tf.cast(g, tf.float32) for g in tables])
+    dtype = tf.float64 if any(g.dtype == tf.float64 for g in tables) else tf.float32
+    table = tf.add_n([tf.cast(g, dtype) for g in tables])
     for g in rows:
         table = tf.tensor_scatter_nd_add(table, g.indices[:, None], tf.cast(g.values, table.dtype))
     return table

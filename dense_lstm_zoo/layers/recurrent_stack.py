@@ -151,9 +151,12 @@ class RecurrentStack(KernelLayer):
         }
         if self.cell == "lstm":
             return LSTM(self.units, unit_forget_bias=self.unit_forget_bias, kernel=self.kernel, **common)
-        layer = keras.layers.GRU if self.cell == "gru" else keras.layers.SimpleRNN
-        seed = None if self.seed is None else self.seed + i + 1
-        return layer(self.units, return_sequences=True, recurrent_dropout=self.recurrent_dropout, seed=seed, **common)
+        common |= {"return_sequences": True, "recurrent_dropout": self.recurrent_dropout}
+        common["seed"] = None if self.seed is None else self.seed + i + 1
+        if self.cell == "simple_rnn":
+            return keras.layers.SimpleRNN(self.units, **common)
+        # Exports are for machines without a GPU too.
+        return keras.layers.GRU(self.units, use_cudnn="auto" if self.kernel in ("auto", "cudnn") else False, **common)
 
     def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""

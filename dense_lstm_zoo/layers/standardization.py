@@ -48,8 +48,9 @@ class Standardization(keras.layers.Layer):
         features = inputs_shape[-1]
         if features is None:
             raise ValueError(f"Standardization needs the number of features; received shape {tuple(inputs_shape)}.")
-        self.mean = self.add_weight(name="mean", shape=(features,), initializer="zeros", trainable=False)
-        self.scale = self.add_weight(name="scale", shape=(features,), initializer="ones", trainable=False)
+        statistic = {"shape": (features,), "trainable": False, "autocast": False}
+        self.mean = self.add_weight(name="mean", initializer="zeros", **statistic)
+        self.scale = self.add_weight(name="scale", initializer="ones", **statistic)
 
     def set_statistics(self, mean: np.ndarray, scale: np.ndarray) -> None:
         """Set what is subtracted, and by what the difference is multiplied: (features,) each."""

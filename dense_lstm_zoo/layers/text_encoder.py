@@ -202,8 +202,9 @@ class LayerMixture(keras.layers.Layer):
             raise ValueError(
                 f"LayerMixture takes a list of tensors of one shape; received shapes {inputs_shape!r:.200}."
             )
-        self.layer_weights = self.add_weight(name="layer_weights", shape=(len(inputs_shape),), initializer="zeros")
-        self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
+        shape = (len(inputs_shape),)
+        self.layer_weights = self.add_weight(name="layer_weights", shape=shape, initializer="zeros", autocast=False)
+        self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones", autocast=False)
 
     def call(self, inputs: list[Tensor]) -> Tensor:
         """Mix the layers."""

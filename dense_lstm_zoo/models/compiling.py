@@ -59,5 +59,6 @@ def compile_model(
         into.update(settings)
         return model
     model.compile(**settings)
-    model.optimizer.build(model.trainable_variables)
+    if not model.optimizer.built:  # a scaled one would begin anew
+        model.optimizer.build(model.trainable_variables)
     return model

@@ -82,7 +82,7 @@ def _options(values: Mapping[str, Any]) -> Iterator[str]:
             continue
         if value is not True or name not in {*tasks.every_option(), "skip_empty"}:  # a switch takes no value
             word = value if isinstance(value, str) else json.dumps(value)
-            yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab
+            yield word.replace("\t", "\\t")  # as a separator is written
 
 
 def _plain(value: object) -> Any:

@@ -13,7 +13,9 @@ Kind = Literal["bundle", "export", "word table", "any"]
 
 _WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST = "model.weights.h5", "vectors.npy", "saved_model.pb", "manifest.json"
 _CARD, _CONFIG = "README.md", "config.json"
-_OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", "assets.extra")
+_FOR_SERVING = "assets.extra"
+_IN_IT = ("non_core_ops.txt", "vocabulary.txt", "tf_serving_warmup_requests")
+_OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", _FOR_SERVING)
 # Also what is written for people, and what a manifest that is damaged, or of an earlier version, does not list.
 _OWN: dict[str, frozenset[str]] = {
     "bundle": bundle_names.ALL,
@@ -45,8 +47,13 @@ def check(folder: Path, kind: Kind) -> None:
         raise FileExistsError(f"{folder} {problem}: it is not overwritten. Choose another folder, or remove it.")
     own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_manifest_names(folder)}
     if kind == "bundle" and is_export(folder / SUBFOLDER):
+        check(folder / SUBFOLDER, "export")
         own.add(SUBFOLDER)
-    if extra := sorted(entry.name for entry in entries if entry.name not in own):
+    names = [entry.name for entry in entries]
+    if kind == "export" and (folder / _FOR_SERVING).is_dir():
+        names += [f"{_FOR_SERVING}/{entry.name}" for entry in mounted.content(folder / _FOR_SERVING)]
+        own |= {f"{_FOR_SERVING}/{name}" for name in _IN_IT}
+    if extra := sorted(name for name in names if name not in own):
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise FileExistsError(
             f"{folder} also holds {extra[0]!r}{more}, which {_with_article(kind)} does not have: it is not "
