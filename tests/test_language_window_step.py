@@ -65,7 +65,7 @@ def test_parts_of_a_softmax_are_computed_one_after_the_other_in_a_graph(monkeypa
     shapes = [tf.TensorSpec(x.shape, x.dtype) for x in tensors(*problem())]
     softmax = tf.function(lambda *x: list(full_softmax.differentiate(*x, 1.0, by_word=True)))
     operations = softmax.get_concrete_function(*shapes).graph.get_operations()
-    parts = [op.inputs[0].op for op in operations if op.type == "Identity" and op.inputs[0].op.type == "StridedSlice"]
+    parts = [op for op in operations if op.type == "Identity" and op.inputs[0].op.type == "StridedSlice"]
     assert len(parts) > 1
     assert all(op.control_inputs for op in parts[1:])
 

@@ -53,8 +53,9 @@ def differentiate(
     size = -(-rows // parts)
     results: list[Gradients] = []
     for start in range(0, rows, size):
+        part = features[start : start + size]
         with tf.control_dependencies(list(results[-1]) if results else []):  # or all would be in memory at once
-            part = tf.identity(features[start : start + size])
+            part = tf.identity(part)
         result = _some_rows(part, kernel, bias, targets[start : start + size], scale, by_word)
         if results:
             result = result._replace(kernel=results[-1].kernel + result.kernel, bias=results[-1].bias + result.bias)
