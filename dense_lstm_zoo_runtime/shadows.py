@@ -142,7 +142,7 @@ def hiding() -> str:
 
 
 def _is_installed(library: str, origin: str) -> bool:
-    """Return whether a library was installed where it lies, as ``pip install --target`` does it beside a program."""
+    """Return whether a library was installed where it lies, as pip's ``--target`` puts it beside a program."""
     from pathlib import Path  # Python's own: no file hides it where this is called
 
     init = Path(origin)

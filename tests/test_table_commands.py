@@ -120,6 +120,14 @@ def test_settings_are_those_of_the_rows_that_are_chosen():
         tagging.sweep("demo", row_names=["bilstm_tagger_batched"], **settings)
 
 
+def test_the_command_of_a_long_row_asks_for_its_hours():
+    row = "godin2017_dense_200x2"
+    request = command.parse_request(command.load("language_model"), ["--rows", row, "--hours", "18"])
+    assert request.command(row) == f"python -m tuning language_model --dataset ptb --rows {row} --seeds 1 --hours 18"
+    quick = command.parse_request(command.load("language_model"), ["--rows", row])
+    assert "--hours" not in quick.command(row)
+
+
 @pytest.mark.slow
 def test_every_command_that_results_name_can_be_planned(monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))

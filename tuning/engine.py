@@ -103,6 +103,7 @@ class TableRequest:
         words += [f"--seeds {self.seeds}"]
         words += [f"--set {shlex.join(self.settings)}"] if self.settings else []
         words += [f"--vectors {shlex.quote(Path(self.vectors).name)}"] if self.vectors else []
+        words += [f"--hours {self.hours:g}"] if self.hours > HOURS else []
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
