@@ -30,8 +30,9 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
             damaged.
     """
     own = {"lock", TEXTS, *(path.name for path in _settings(run_dir))}
-    names = [path.name for path in run_dir.iterdir()] if run_dir.is_dir() else None
-    has_only_settings = names is not None and all(name in own or temporary.is_ours(name) for name in names)
+    has_only_settings = run_dir.is_dir() and all(
+        path.name in own or temporary.is_ours(path.name) for path in run_dir.iterdir()
+    )
     if not has_only_settings and not is_claimed(run_dir):
         files.check_new_folder(run_dir, can_overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)

@@ -99,19 +99,20 @@ def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:
     is 2.
     """
     for name, values in space.items():
-        if not isinstance(values, Range):
-            if all(isinstance(value, bool) for value in values):
-                hp.Boolean(name, default=values[0]) if len(set(values)) == 2 else hp.Fixed(name, values[0])
+        if isinstance(values, Range):
+            sampling = "log" if values.log else "linear"
+            if values.is_integer:
+                hp.Int(name, int(values.low), int(values.high), step=values.step, sampling=sampling)
+            elif values.step is not None:
+                hp.Choice(name, values.steps)
             else:
-                hp.Choice(name, list(values))
-            continue
-        sampling = "log" if values.log else "linear"
-        if values.is_integer:
-            hp.Int(name, int(values.low), int(values.high), step=values.step, sampling=sampling)
-        elif values.step is not None:
-            hp.Choice(name, values.steps)
+                hp.Float(name, float(values.low), float(values.high), sampling=sampling)
+        elif not isinstance(values[0], bool):
+            hp.Choice(name, list(values))
+        elif len(set(values)) == 1:
+            hp.Fixed(name, values[0])
         else:
-            hp.Float(name, float(values.low), float(values.high), sampling=sampling)
+            hp.Boolean(name, default=values[0])
 
 
 def describe_space(space: Space) -> dict[str, Any]:

@@ -196,15 +196,15 @@ def run_protocol(
     rows = []
     for number, (fold, run_seed) in enumerate(plan, start=1):
         run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
-        if not (run_dir / run / "manifest.json").is_file():
-            if progress:
-                notes.show(f"\nrun {number} of {len(plan)}: {run}")
-            try:
+        manifest = run_dir / run / "manifest.json"
+        try:
+            if not manifest.is_file():
+                if progress:
+                    notes.show(f"\nrun {number} of {len(plan)}: {run}")
                 _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
-            finally:  # also beside a run that is saved although it diverged, or could not be scored
-                if (run_dir / run / "manifest.json").is_file():
-                    _write_settings(run_dir / SETTINGS, shared)
-        _write_settings(run_dir / SETTINGS, shared)
+        finally:
+            if manifest.is_file():  # also of a run that is saved although it diverged, or could not be scored
+                _write_settings(run_dir / SETTINGS, shared)
         run_folder.tidy(run_dir / run)
         metrics = _metrics(run_dir / run)
         if "diverged" in metrics:

@@ -45,9 +45,8 @@ def tidy(run_dir: Path) -> None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         state = state_dir / STATE  # it goes first, and what is left without it is of no use
         config = json.loads((run_dir / "config.json").read_text(encoding="utf-8"))
-        if not state.exists() or _at_start(json.loads(state.read_text(encoding="utf-8"))["settings"]) == _at_start(
-            config
-        ):
+        settings = json.loads(state.read_text(encoding="utf-8"))["settings"] if state.exists() else config
+        if _at_start(settings) == _at_start(config):
             with work_folders.lock(state_dir, "It is held."):
                 remove_state(state_dir)
 
