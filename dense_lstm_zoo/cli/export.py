@@ -11,7 +11,7 @@ from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import export_names, files
 
 
 @command(
@@ -48,5 +48,5 @@ def export(bundle: Source, path: str, **options: Any) -> None:
     if (folder / "saved_model.pb").is_file():
         from dense_lstm_zoo.exports import warmup
 
-        if not (folder / "assets.extra" / warmup.FILE).is_file():
+        if not (folder / export_names.FOLDER / export_names.WARM_UP).is_file():
             print(warmup.MISSING, file=sys.stderr)

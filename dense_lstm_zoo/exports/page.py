@@ -10,6 +10,7 @@ import numpy as np
 from dense_lstm_zoo.display import Markdown, code, fenced, table
 from dense_lstm_zoo.exports import rest, warmup
 from dense_lstm_zoo.exports.signature import Signature, Tensor
+from dense_lstm_zoo.storage import export_names
 
 NAME = "SIGNATURES.md"
 _MODEL = "my_model"
@@ -47,7 +48,8 @@ def markdown(signatures: Sequence[Signature], warm_up_requests: int) -> str:
 def _warm_up(count: int) -> str:
     if not count:
         return warmup.MISSING.replace(warmup.INSTALL, code(warmup.INSTALL))
-    return f"`assets.extra/{warmup.FILE}` holds {count} requests, which TF Serving runs when it loads the model."
+    file = f"`{export_names.FOLDER}/{export_names.WARM_UP}`"
+    return f"{file} holds {count} requests, which TF Serving runs when it loads the model."
 
 
 def _section(signature: Signature) -> Iterator[str]:

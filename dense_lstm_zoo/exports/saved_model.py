@@ -15,7 +15,7 @@ from dense_lstm_zoo.exports.endpoint import ANSWER, Endpoint, Endpoints
 from dense_lstm_zoo.exports.signature import describe
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import base
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import export_names, files
 from dense_lstm_zoo.storage.snapshots import Target
 
 if TYPE_CHECKING:
@@ -93,12 +93,12 @@ def write(
             tf.saved_model.save(served, str(folder), signatures)
         finally:
             logger.setLevel(level)
-        extra = folder / "assets.extra"
+        extra = folder / export_names.FOLDER
         extra.mkdir()
         text_ops = sorted(graph_ops(folder) & set(TEXT_OPS))
-        (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in text_ops))
+        (extra / export_names.OPS).write_text("".join(f"{op}\n" for op in text_ops))
         if vocabulary is not None:
-            vocabulary.write(extra / "vocabulary.txt")
+            vocabulary.write(extra / export_names.VOCABULARY)
         warm_up_requests = warmup.write(extra, endpoints)
         described = [describe(name, endpoints[name], function) for name, function in signatures.items()]
         (folder / page.NAME).write_text(page.markdown(described, warm_up_requests), encoding="utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 import tensorflow as tf
 
 from dense_lstm_zoo.exports.endpoint import WARM_UP, Endpoints
+from dense_lstm_zoo.storage import export_names
 from dense_lstm_zoo_runtime import install
 
-FILE = "tf_serving_warmup_requests"  # TF Serving reads this name in assets.extra, and no other
 INSTALL = install.extra("serving")
 MISSING = f"The export has no warm-up requests for TF Serving; to have them, {INSTALL} and export again."
 
@@ -44,7 +44,7 @@ def write(folder: Path, endpoints: Endpoints) -> int:
                 request.inputs[input_name].CopyFrom(tf.make_tensor_proto(tensor, specs[input_name].dtype))
             log = prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=request))
             records.append(log.SerializeToString(deterministic=True))
-    with tf.io.TFRecordWriter(str(folder / FILE)) as writer:
+    with tf.io.TFRecordWriter(str(folder / export_names.WARM_UP)) as writer:
         for record in records:
             writer.write(record)
     return len(records)

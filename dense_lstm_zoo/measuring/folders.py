@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dense_lstm_zoo.bundles.folder import BundleFolder
+from dense_lstm_zoo.storage import export_names
 from dense_lstm_zoo_runtime.paths import user_path
 
 _ONNX = "model.onnx"
-_GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # present in every export
+_GRAPH, _OPS = "saved_model.pb", f"{export_names.FOLDER}/{export_names.OPS}"  # present in every export
 _EXPORT_FILES = (_GRAPH, _OPS, "variables/variables.index")
 
 

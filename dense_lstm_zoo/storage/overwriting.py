@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from dense_lstm_zoo.storage import bundle_names, mounted
+from dense_lstm_zoo.storage import bundle_names, export_names, mounted
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER, is_export
 
 Kind = Literal["bundle", "export", "word table", "any"]
 
 _WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST = "model.weights.h5", "vectors.npy", "saved_model.pb", "manifest.json"
 _CARD, _CONFIG = "README.md", "config.json"
-_FOR_SERVING = "assets.extra"
-_IN_IT = ("non_core_ops.txt", "vocabulary.txt", "tf_serving_warmup_requests")
-_OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", _FOR_SERVING)
+_OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", export_names.FOLDER)
 # Also what is written for people, and what a manifest that is damaged, or of an earlier version, does not list.
 _OWN: dict[str, frozenset[str]] = {
     "bundle": bundle_names.ALL,
@@ -50,9 +48,9 @@ def check(folder: Path, kind: Kind) -> None:
         check(folder / SUBFOLDER, "export")
         own.add(SUBFOLDER)
     names = [entry.name for entry in entries]
-    if kind == "export" and (folder / _FOR_SERVING).is_dir():
-        names += [f"{_FOR_SERVING}/{entry.name}" for entry in mounted.content(folder / _FOR_SERVING)]
-        own |= {f"{_FOR_SERVING}/{name}" for name in _IN_IT}
+    if kind == "export" and (folder / export_names.FOLDER).is_dir():
+        names += [f"{export_names.FOLDER}/{entry.name}" for entry in mounted.content(folder / export_names.FOLDER)]
+        own |= {f"{export_names.FOLDER}/{name}" for name in export_names.ALL}
     if extra := sorted(name for name in names if name not in own):
         more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise FileExistsError(
