@@ -11,7 +11,7 @@ import pytest
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.search import access, chief, fleet
 from dense_lstm_zoo.search import trial as trials
-from dense_lstm_zoo.search.oracles import UnknownTrialError
+from dense_lstm_zoo.search.durable import UnknownTrialError
 from tests.fleet_harness import TOKEN, Serving, make_oracle, without_token
 from tests.sweep_harness import leave_result
 

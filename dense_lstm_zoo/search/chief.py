@@ -16,7 +16,7 @@ import grpc
 from keras_tuner.engine.trial import TrialStatus
 
 from dense_lstm_zoo.search.access import TokenRequired
-from dense_lstm_zoo.search.oracles import Durable, UnknownTrialError
+from dense_lstm_zoo.search.durable import Durable, UnknownTrialError
 
 LOOPBACK = "127.0.0.1"
 SERVICE = "dense_lstm_zoo.Oracle"

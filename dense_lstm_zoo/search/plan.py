@@ -23,7 +23,7 @@ from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import Options
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.search.oracles import Durable
+    from dense_lstm_zoo.search.durable import Durable
 
 ROW = "row"  # the axis of a table whose points have models of their own
 

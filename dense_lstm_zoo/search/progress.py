@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from keras_tuner.engine.trial import Trial
 
 from dense_lstm_zoo.search import report, trouble
-from dense_lstm_zoo.search.oracles import Durable
+from dense_lstm_zoo.search.durable import Durable
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.trial import RESULT
 

@@ -28,7 +28,7 @@ from dense_lstm_zoo_runtime.streams import unread_output
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dense_lstm_zoo.search.oracles import Durable
+    from dense_lstm_zoo.search.durable import Durable
 
 
 def _print(text: str) -> None:
