@@ -10,6 +10,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo_runtime import install
+from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 
 TINY = ["--embedding-dim", "6", "--num-dense-layers", "1", "--dense-units", "3", "--top-units", "4"]
@@ -194,7 +195,7 @@ def test_list_and_describe_print_what_python_returns(capsys):
     assert "built in" in out
 
 
-def test_list_presets_and_describe_print_json(capsys):
+def test_list_presets_and_describe_print_json(capsys, tmp_path):
     def read(*arguments):
         return json.loads(output_of(capsys, *arguments, "--format", "json")[1])
 
@@ -212,6 +213,9 @@ def test_list_presets_and_describe_print_json(capsys):
     assert description["encoder_parameters"] == zoo.describe("dc_bilstm").encoder_parameters
     assert description["arguments"]["vocab_size"] == "required"
     assert read("describe", "ding2018")["recipe"]["expected"]["trec"] == 95.6
+    diverged = bundle("lstm")
+    diverged.metrics = {"dev_loss": float("inf")}
+    assert read("describe", diverged.save(tmp_path / "diverged"))["metrics"] == {"dev_loss": None}
 
 
 @pytest.mark.parametrize(

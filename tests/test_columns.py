@@ -1,12 +1,14 @@
 """Files of tagged columns and CoNLL-U: read correctly, or refused with file and line."""
 
 import gzip
+import io
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dense_lstm_zoo.data.columns import ColumnFile, sentence_lines
+from dense_lstm_zoo.data.records import Options, read_records
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, write_split
@@ -31,6 +33,7 @@ def fails(match, path, **options):
         COLUMNS.replace(" ", "\t"),
         COLUMNS.replace(" ", "   \t ").replace("\n", "  \n"),
         COLUMNS.encode("utf-8-sig"),
+        COLUMNS.encode("utf-16"),
         gzip.compress(COLUMNS.encode(), mtime=0),
     ],
 )
@@ -127,7 +130,13 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
         ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: token_column=0 is empty.*--token-column names another"),
         ("a\tX\nb\tX\tY\n", {"separator": "\t"}, r"line 2: found 3 columns \(b, X, Y\), expected 2 as in line 1\.$"),
         (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* give encoding="cp1252"'),
-        ("a X\n".encode("utf-16"), {}, r"line 1 is not utf-8: byte 0xff .*UTF-16.*\(--encoding utf-16\)"),
+        ("a X\n".encode("utf-16"), {"encoding": "ascii"}, r"line 1 .*UTF-16.*\(--encoding utf-16\)"),
+        ("a X\n".encode("utf-16") + b"\0\xd8", {}, "line 2 is not utf-8: byte 0x00"),
+        (
+            "The DT\ndog NN\n\nstray\n\nGo VB\n",
+            {"tag_column": 1},
+            r"line 4: found 1 column \(stray\), expected at least 2 for tag_column=1 \(--tag-column\)\.$",
+        ),
         (gzip.compress(b"a X\n" * 30_000 + b"caf\xe9 X\n", mtime=0), {}, "line 30001 is not utf-8: byte 0xe9"),
         (gzip.compress(COLUMNS.encode(), mtime=0)[:-9], {}, "is a truncated or damaged gzip file"),
     ],
@@ -182,6 +191,16 @@ def test_lines_to_tag_keep_what_is_no_token():
         sentences = list(sentence_lines(lines))
         assert [[token for _, token in sentence if token is not None] for sentence in sentences] == words
         assert [line for sentence in sentences for line, _ in sentence] == [line for line in lines if line.strip()]
+
+
+def test_a_file_named_conllu_is_conllu_also_where_it_is_tagged():
+    line = "1 The the DET DT _ 2 det _ _\n"  # with spaces
+    options = Options("columns", tokens=True)
+    for name in ("a.conllu", "A.CONLLU.gz"):
+        with pytest.raises(ValueError, match=rf"^{name}, line 1: found 1 column .* expected 10 \(CoNLL-U\)\.$"):
+            list(read_records(io.BufferedReader(io.BytesIO(line.encode())), name, options).records)
+    records = read_records(io.BufferedReader(io.BytesIO(line.encode())), "a.conll", options).records
+    assert [record.text for record in records] == [["1"]]
 
 
 def test_lines_to_tag_may_have_their_tokens_in_any_column():

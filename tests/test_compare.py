@@ -341,13 +341,14 @@ def test_language_models_of_the_same_words_are_compared_line_by_line(tmp_path):
 
 
 def test_lines_are_told_apart_in_both_directions():
-    lines = ["the film", "it was bad", "good"]
+    lines = ["the film", "it was <eos> bad", "good"]  # some files write the ends of sentences
     for direction in ("forward", "backward"):
         model = other("stacked_lstm_lm")
         model.vocabulary = dataclasses.replace(model.vocabulary, direction=direction)
-        tokens = words_compared._by_line(model, lines)[:, 1].tolist()
+        outcomes = words_compared.outcomes(model, model, lines)
+        assert outcomes.texts == (lines if direction == "forward" else lines[::-1])
         # The first token of the stream is read only.
-        assert tokens == ([2, 4, 2] if direction == "forward" else [1, 4, 3])
+        assert outcomes.statistics[0][:, 1].tolist() == ([2, 5, 2] if direction == "forward" else [1, 5, 3])
 
 
 def test_perplexities_of_other_words_are_not_compared():

@@ -1,5 +1,6 @@
 """IMDB's reviews: for classifiers, as running text for language models, and from the published archive."""
 
+import contextlib
 import dataclasses
 import gzip
 import hashlib
@@ -114,6 +115,18 @@ def test_raw_text_is_every_untested_review_once_in_a_classifiers_tokens(corpus_f
     assert list(corpus.dev) == expected[2::3]
     assert list(corpus.train) == [line for i, line in enumerate(expected) if i % 3 != 2]
     assert corpus.test is None
+
+
+def test_raw_text_that_another_process_tokenises_is_waited_for(corpus_folder, monkeypatch):
+    @contextlib.contextmanager
+    def turn(folder):
+        folder.mkdir(parents=True)  # as the other process leaves it
+        for name in ("train.txt", "dev.txt"):
+            (folder / name).write_text("of the other\n")
+        yield
+
+    monkeypatch.setattr(reviews.lock, "turn", turn)
+    assert list(zoo.load_corpus("imdb_raw").train) == ["of the other"]
 
 
 def test_raw_text_is_tokenised_once_and_again_when_a_file_or_the_rules_change(corpus_folder, monkeypatch, capsys):

@@ -91,7 +91,8 @@ def test_the_same_lines_come_from_every_way_to_store_them_again_and_again(tmp_pa
         source = TextFile(path)
         assert list(source) == list(source) == ["a café", "b\x85c \u2028 d", "e"]
         assert (source.num_lines, source.num_tokens) == (3, 2 + 3 + 1 + 3)
-    assert list(TextFile(write_text(tmp_path / "utf-16", text, "utf-16"), "utf-16")) == list(source)
+    for options in (("utf-16",), ()):  # by its mark, too
+        assert list(TextFile(write_text(tmp_path / "utf-16", text, "utf-16"), *options)) == list(source)
 
 
 @pytest.mark.parametrize(

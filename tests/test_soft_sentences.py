@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data import soft_sentences
 from dense_lstm_zoo.tagging.corpora import read_column_files
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus, merge_rare_tags
+from dense_lstm_zoo.tagging.job import TaggingJob
 
 TOKENS = [["Dogs", "bark"], ["Go"], ["a", "b", "c"]]
 NAMES = ["VERB", "NOUN", "DET"]  # not sorted
@@ -91,6 +93,22 @@ def test_dev_is_held_out_of_sentences_with_tags_of_their_own():
         assert dev.labelled.all()
     taught = TaggingCorpus("mine", soft(tags=None, probabilities=[MATRICES[0], [[1, 0, 0]], MATRICES[2]]), None, None)
     assert not taught.with_dev(0.5).dev.labelled.any()
+
+
+def test_dev_and_test_with_tags_of_their_own_are_scored_by_these_alone():
+    train = TaggedSplit([["a", "b"], ["c"]], [["NOUN", "VERB"], ["ADV"]])
+    own = soft(tags=[["NOUN"] * len(tokens) for tokens in TOKENS])
+    assert own.is_soft
+    job = TaggingJob(TaggingCorpus("mine", train, own, own), tasks.find("tagging").resolve({"vectors": None}, seed=1))
+    for part in (job.corpus.dev, job.corpus.test):
+        assert not part.is_soft
+        assert part.tags == own.tags
+
+
+def test_a_tag_named_as_rare_tags_are_is_refused():
+    train = TaggedSplit([["a", "b"], ["c"]], [["NOUN", "RARE"], ["ADV"]])
+    with pytest.raises(ValueError, match="mine has a tag 'RARE', which stands for rare tags"):
+        TaggingJob(TaggingCorpus("mine", train, train, None), tasks.find("tagging").resolve({"vectors": None}, seed=1))
 
 
 def test_a_file_in_columns_has_its_probabilities_beside_it(tmp_path):

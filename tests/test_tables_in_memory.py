@@ -210,9 +210,9 @@ def test_sentences_of_tables_train_taggers():
 
 
 def test_texts_of_tables_train_language_models():
-    frame = pd.DataFrame({"text": ["to be\nor not", None, " ", "to be"] * 5})
+    frame = pd.DataFrame({"text": ["to be\nor not", None, " ", "to\x0cbe"] * 5})
     corpus = zoo.load_corpus({"train": frame, "test": frame}, "language_model")
-    assert corpus.train[:4] == ["to be", "or not", "to be", "to be"]
+    assert corpus.train[:4] == ["to be", "or not", "to\x0cbe", "to be"]
     assert [len(part) for part in (corpus.train, corpus.dev, corpus.test)] == [14, 1, 15]
     assert zoo.load_corpus(frame, "language_model").train == corpus.train
 

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import re
 
 import pytest
 
@@ -55,6 +56,30 @@ def test_lines_without_a_token_get_no_answer():
 )
 def test_tags_are_separated_as_the_columns_are(content, separator, expected):
     assert write_tagged(content, "columns", separator) == expected
+
+
+@pytest.mark.parametrize(
+    ("tag", "separator", "conllu", "is_held"),
+    [
+        ("proper noun", None, False, False),
+        ("proper noun", "\t", False, True),
+        ("proper noun", None, True, True),
+        ("a\tb", None, True, False),
+        ("a\nb", "\t", False, False),
+        ("a|b", "|", False, False),
+    ],
+)
+def test_a_tag_that_would_break_the_columns_is_refused(monkeypatch, tag, separator, conllu, is_held):
+    monkeypatch.setattr(
+        "tests.test_written_columns.tagged",
+        lambda rows: (TaggedSentence(tokens, [tag] * len(tokens), [0.5] * len(tokens)) for tokens in rows),
+    )
+    content = "Dogs" + (separator or " ") + "X\n"
+    if is_held:
+        assert tag in write_tagged(content, "columns", separator, conllu=conllu)
+        return
+    with pytest.raises(ValueError, match=f"cannot hold the tag {re.escape(repr(tag))}. Use --format jsonl"):
+        write_tagged(content, "columns", separator, conllu=conllu)
 
 
 def test_conllu_keeps_its_lines_but_for_the_tags():

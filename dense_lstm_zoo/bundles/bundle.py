@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from dense_lstm_zoo.storage.snapshots import Target
 
 __all__ = ["DEV_CURVE", "EXPORT_FORMATS", "Bundle", "BundleError", "load", "read_dev_curve"]
 
@@ -80,6 +81,7 @@ class Bundle(abc.ABC):
     # Texts that the next saves write beside the model, by the file's name, such as how a run is repeated.
     beside: dict[str, str] = field(default_factory=dict, init=False)
     _saved: tuple[str, Any] | None = field(default=None, init=False)
+    _own_manifests: set[str] = field(default_factory=set, init=False)
 
     task: ClassVar[Task]
     read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
@@ -139,6 +141,7 @@ class Bundle(abc.ABC):
         """Remember which folder holds the model, which its exports name, and return its fingerprint."""
         fingerprint = self.fingerprint()
         self._saved = files.sha256(folder / "manifest.json"), self._answers_by(fingerprint)
+        self._own_manifests.add(self._saved[0])
         return fingerprint
 
     @property
@@ -164,23 +167,10 @@ class Bundle(abc.ABC):
                 installed table.
         """
         target = files.check_new_folder(path, "bundle" if overwrite else None)
-        path = target.real
         checks.check_finite(self._weights, "The model cannot be saved")
         scored = self._without_foreign_scores() if self.has_other_weights else self
-        beside = {**self._repeat_file(path), **scored.beside}
-        had_export = (path / SUBFOLDER).is_dir()
-        with files.new_folder(target) as folder:
-            scored._write(folder, shared_words)
-            for name, text in beside.items():
-                (folder / name).write_text(text, encoding="utf-8")
-        self.mark_saved(path)
-        self.task.module("report").write(scored, path)
-        if had_export:
-            warnings.warn(
-                f"{target.path / SUBFOLDER}, the export of the bundle that was there, is gone with it: "
-                "export this one.",
-                stacklevel=2,
-            )
+        self._publish(scored, target, shared_words)
+        self.mark_saved(target.real)
         if scored is not self:
             warnings.warn(
                 f"{target} is saved without scores: its weights have changed since they were scored. "
@@ -189,10 +179,26 @@ class Bundle(abc.ABC):
             )
         return target.path
 
+    def _publish(self, bundle: Bundle, target: Target, shared_words: bool | None, dtype: str = "float32") -> None:
+        """Write what this bundle is saved as in its place, and then what people read of it."""
+        path = target.real
+        beside, had_export = {**self._repeat_file(path), **bundle.beside}, (path / SUBFOLDER).is_dir()
+        with files.new_folder(target) as folder:
+            bundle._write(folder, shared_words, dtype)
+            for name, text in beside.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        self.task.module("report").write(bundle, path)
+        if had_export:
+            warnings.warn(
+                f"{target.path / SUBFOLDER}, the export of the bundle that was there, is gone with it: "
+                "export this one.",
+                stacklevel=3,
+            )
+
     def _repeat_file(self, path: Path) -> dict[str, str]:
-        """Return the file that repeats the run if the folder is the one that the bundle came from."""
+        """Return the file that repeats the run if the bundle came from the folder, or was saved there."""
         manifest_file, repeat = path / "manifest.json", path / _REPEAT
-        if not self._saved or not manifest_file.is_file() or files.sha256(manifest_file) != self._saved[0]:
+        if not manifest_file.is_file() or files.sha256(manifest_file) not in self._own_manifests:
             return {}
         return {_REPEAT: repeat.read_text(encoding="utf-8")} if repeat.is_file() else {}
 
@@ -304,9 +310,7 @@ class Bundle(abc.ABC):
             rounded.rescore(dev=dev, test=test)
         elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - rounded.metrics.keys()):
             warnings.warn(f"{target} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
-        with files.new_folder(target) as new:
-            rounded._write(new, shared_words, dtype)
-        self.task.module("report").write(rounded, target.real)
+        self._publish(rounded, target, shared_words, dtype)
         return target.path
 
     def push_to_hub(

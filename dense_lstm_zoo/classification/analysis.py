@@ -7,12 +7,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dense_lstm_zoo.classification.calibration import log_likelihoods, log_softmax, softmax
+
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.split import Split
+    from dense_lstm_zoo_runtime.decisions import Decisions
 
 _BINS = 10
 _WRONG = 20
 _WHOLE_MATRIX = 100  # up to this many classes, every cell is kept, zeros included
+
+
+def assess(
+    split: Split,
+    labels: np.ndarray,
+    logits: np.ndarray,
+    decisions: Decisions,
+    temperature: float | None,
+    *,
+    with_errors: bool = False,
+) -> tuple[dict[str, float], dict[str, Any], np.ndarray]:
+    """Return scores, analysis and the label given to texts with these logits. See ``ClassificationBundle.assess``."""
+    predicted = decisions.best(logits, softmax(logits, temperature))  # in float32, as predict does
+    shares, names = np.exp(log_softmax(logits, temperature)), decisions.labels
+    analysis = analyse(split.texts, labels, shares, names, predicted)
+    scores: dict[str, float] = {
+        "accuracy": float((predicted == labels).mean()),
+        "macro_f1": float(np.mean([row["f1"] for row in analysis["classes"] if row["f1"] is not None])),
+        "loss": -float(log_likelihoods(logits, labels, temperature).mean()),
+        "texts": len(labels),
+    }
+    if temperature is not None:
+        plain = np.exp(log_softmax(logits))
+        before = analyse(split.texts, labels, plain, names, predicted)["calibration_error"]
+        scores["calibration_error"] = analysis["calibration_error"]
+        scores["loss_uncalibrated"] = -float(log_likelihoods(logits, labels).mean())
+        scores["calibration_error_uncalibrated"] = before
+    if with_errors:
+        analysis["errors"] = errors(split, labels, shares, names, predicted)
+    return scores, analysis, predicted
 
 
 def analyse(

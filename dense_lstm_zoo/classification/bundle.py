@@ -13,8 +13,8 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.classification import label_sets
-from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, probabilities
+from dense_lstm_zoo.classification import analysis, label_sets
+from dense_lstm_zoo.classification.calibration import fit_temperature, probabilities
 from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.split import Split, check_labels
@@ -424,55 +424,16 @@ class ClassificationBundle(Bundle):
         With ``errors``, the analysis also holds every wrong prediction, as ``analysis.errors`` returns them. With a
         fitted ``baseline`` of the same labels, its scores are among both.
         """
-        from dense_lstm_zoo.classification import analysis as analyses
-
         decisions = self.decisions.with_threshold(threshold)
         split, labels = self.labelled(split, label_names)
         logits, temperature = self._logits(split.texts), self.temperature
-        if self.is_several:
-            scores, analysis, predicted = label_sets.assess(
-                split, labels, logits, decisions, temperature, with_errors=errors
-            )
-            return self._beside(baseline, split, labels, predicted, scores, analysis)
-        predicted = decisions.best(logits, self._shares(logits))
-
-        def scores_with(divisor: float | None) -> tuple[float, dict[str, Any]]:
-            log_shares = log_softmax(logits, divisor)
-            loss = float(-log_shares[np.arange(len(labels)), labels].mean())
-            return loss, analyses.analyse(split.texts, labels, np.exp(log_shares), self.labels, predicted)
-
-        loss, analysis = scores_with(temperature)
-        by_class = [row["f1"] for row in analysis["classes"] if row["f1"] is not None]
-        scores = {
-            "accuracy": float((predicted == labels).mean()),
-            "macro_f1": float(np.mean(by_class)),
-            "loss": loss,
-            "texts": len(labels),
-        }
-        if temperature is not None:
-            before, plain = scores_with(None)
-            scores["calibration_error"] = analysis["calibration_error"]
-            scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
-        if errors:
-            shares = np.exp(log_softmax(logits, temperature))
-            analysis["errors"] = analyses.errors(split, labels, shares, self.labels, predicted)
-        return self._beside(baseline, split, labels, predicted, scores, analysis)
-
-    def _beside(
-        self,
-        baseline: Baseline | None,
-        split: Split,
-        labels: np.ndarray,
-        predicted: np.ndarray,
-        scores: dict[str, Any],
-        analysis: dict[str, Any],
-    ) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return scores and analysis with those of a baseline, if there is one."""
+        assess = label_sets.assess if self.is_several else analysis.assess
+        scores, analysed, predicted = assess(split, labels, logits, decisions, temperature, with_errors=errors)
         if baseline is not None:
             compared = baseline.scores(split.texts, labels, predicted, self.labels)
             scores |= compared
-            analysis["baseline"] = {**compared, "train_texts": baseline.num_texts} if compared else {}
-        return scores, analysis
+            analysed["baseline"] = {**compared, "train_texts": baseline.num_texts} if compared else {}
+        return scores, analysed
 
     def predict_indices(self, texts: Sequence[str]) -> np.ndarray:
         """Return the index of each text's label, (texts,), or where texts may have several, bool (texts, classes)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from dense_lstm_zoo.corpora import loader
 from dense_lstm_zoo.data.cells import escape_controls, escape_json
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage.json_files import to_line
 
 Entries = Iterator[tuple[str, dict[str, Any]]]  # of each: its line, and its fields in JSON
 
@@ -76,7 +76,7 @@ def show(kind: str, pattern: str | None, task: str | None, form: str) -> None:
         checks.one_of("task", task, tasks.names())
     entries = KINDS[kind](pattern or "*", task)
     if form == "json":
-        notes.show(escape_json(json.dumps([fields for _, fields in entries])))
+        notes.show(escape_json(to_line([fields for _, fields in entries])))
         return
     for line, _ in entries:
         notes.show(line)
@@ -112,7 +112,7 @@ def describe(name: str, form: str) -> None:
     description = zoo.describe(name)
     if form == "json":
         assert dataclasses.is_dataclass(description)
-        notes.show(escape_json(json.dumps(dataclasses.asdict(description), default=_json_value)))
+        notes.show(escape_json(to_line(dataclasses.asdict(description), _json_value)))
     else:
         notes.show(description)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, UPOS, XPOS, is_conllu_row
 from dense_lstm_zoo.data.records import Record
@@ -23,14 +23,16 @@ def with_tags(record: Record, sentence: TaggedSentence, separator: str | None) -
         separator: The separator of the columns that were read. None means spaces and tabs.
 
     Raises:
-        ValueError: A token, not read from columns, that is empty or has white space.
+        ValueError: A token, not read from columns, that is empty or has white space, or a tag with a separator.
     """
     lines = record.lines
     if lines is None:
-        _check(record, sentence, "columns", lambda token: len(token.split()) == 1)
+        _check(record, "columns", "token", sentence.tokens, lambda token: len(token.split()) == 1)
         lines, separator = [(token, token) for token in sentence.tokens], "\t"
     elif _has_conllu(record) or (separator is None and any("\t" in row for row, _ in lines)):
         separator = "\t"
+    splits = re.compile(r"[\r\n]|" + (r"[ \t]" if separator is None else re.escape(separator)))
+    _check(record, "columns", "tag", sentence.tags, lambda tag: not splits.search(tag))
     blank = " \t" if separator is None else " \t".replace(separator, "")  # a last cell may be empty
     tags = iter(sentence.tags)
     return [row if token is None else row.rstrip(blank) + (separator or " ") + next(tags) for row, token in lines]
@@ -42,13 +44,15 @@ def as_conllu(record: Record, sentence: TaggedSentence, column: int) -> list[str
     Lines that are CoNLL-U already keep their other columns.
 
     Raises:
-        ValueError: A token that CoNLL-U cannot hold.
+        ValueError: A token or a tag that CoNLL-U cannot hold.
     """
+    _check(record, "CoNLL-U", "tag", sentence.tags, lambda tag: not re.search(r"[\t\r\n]", tag))
     tags = iter(sentence.tags)
     if record.lines is not None and _has_conllu(record):
         return [row if token is None else _replaced(row, column, next(tags)) for row, token in record.lines]
     _check(
-        record, sentence, "CoNLL-U", lambda token: token.strip() == token != "" and not re.search(r"[\t\r\n]", token)
+        *(record, "CoNLL-U", "token", sentence.tokens),
+        lambda token: token.strip() == token != "" and not re.search(r"[\t\r\n]", token),
     )
     empty = "\t".join("_" * CONLLU_COLUMNS)
     rows = (
@@ -78,7 +82,7 @@ def _replaced(row: str, column: int, cell: str) -> str:
     return "\t".join([*cells[:column], cell, *cells[column + 1 :]])
 
 
-def _check(record: Record, sentence: TaggedSentence, form: str, can_be: Callable[[str], bool]) -> None:
-    token = next((token for token in sentence.tokens if not can_be(token)), None)
-    if token is not None:
-        raise ValueError(f"{record.location}: {form} cannot hold the token {token!r}. Use --format jsonl.")
+def _check(record: Record, form: str, kind: str, words: Iterable[str], can_be: Callable[[str], bool]) -> None:
+    word = next((word for word in words if not can_be(word)), None)
+    if word is not None:
+        raise ValueError(f"{record.location}: {form} cannot hold the {kind} {word!r}. Use --format jsonl.")

@@ -64,8 +64,8 @@ class ColumnFile:
     @functools.cached_property
     def layout(self) -> Layout:
         """The names and number of its columns. The first call reads the beginning of the file."""
-        is_conllu = self.path.name.lower().removesuffix(".gz").endswith(".conllu")
-        return Layout.of(list(itertools.islice(self._lines(), _BEGINNING)), self.separator, is_conllu)
+        beginning = list(itertools.islice(self._lines(), _BEGINNING))
+        return Layout.of(beginning, self.separator, is_conllu_name(self.path.name))
 
     @property
     def is_conllu(self) -> bool:
@@ -83,8 +83,23 @@ class ColumnFile:
             yield number, line if line.strip(BLANK) else ""
 
 
+def is_conllu_name(name: str) -> bool:
+    """Return whether a file of this name is CoNLL-U.
+
+    Example:
+        >>> is_conllu_name("en-train.conllu.gz"), is_conllu_name("train.conll")
+        (True, False)
+    """
+    return name.lower().removesuffix(".gz").endswith(".conllu")
+
+
 def sentence_lines(
-    lines: Iterable[str], token_column: int | str = 0, separator: str | None = None, location: str = "Line"
+    lines: Iterable[str],
+    token_column: int | str = 0,
+    separator: str | None = None,
+    location: str = "Line",
+    *,
+    is_conllu: bool = False,
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Yield the lines of each sentence unchanged, each with its token, or with None if it has none.
 
@@ -97,6 +112,7 @@ def sentence_lines(
             a column's name.
         separator: As in ``ColumnFile``.
         location: Start of error messages, before the line number.
+        is_conllu: Whether the lines are CoNLL-U whatever the first one is, as those of a file of that name.
 
     Raises:
         ValueError: On iteration, with the line: too few columns, uneven rows, or a line that is not CoNLL-U.
@@ -107,7 +123,7 @@ def sentence_lines(
     """
     numbered = enumerate(lines, start=1)
     beginning = list(itertools.islice(numbered, _BEGINNING))
-    layout = Layout.of(beginning, separator)
+    layout = Layout.of(beginning, separator, is_conllu)
     column = layout.column("token_column", token_column, location.removesuffix(", line"))
     if layout.names and column == 0:
         column = form_column(layout)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, encodings, typed_tables
 from dense_lstm_zoo.data.binary import check_is_text
-from dense_lstm_zoo.data.columns import sentence_lines
+from dense_lstm_zoo.data.columns import is_conllu_name, sentence_lines
 from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
 from dense_lstm_zoo.data.text_file import unpacked
@@ -264,6 +264,7 @@ def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[R
 
 def _sentences(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:
     stripped = (line.rstrip("\r\n") for line in lines)
-    for sentence in sentence_lines(stripped, options.token_column, options.separator, f"{name}, line"):
+    columns = (options.token_column, options.separator)
+    for sentence in sentence_lines(stripped, *columns, f"{name}, line", is_conllu=is_conllu_name(name)):
         tokens = [token for _, token in sentence if token is not None]
         yield Record(tokens, name, [], [], sentence)

@@ -37,7 +37,8 @@ class TextFile:
 
     Args:
         path: A text file, plain or compressed with gzip (detected from its content, whatever its name).
-        encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
+        encoding: The encoding of the text, unless it begins with the byte order mark of UTF-16 or UTF-32. Only a line
+            feed, with or without a carriage return, ends a line.
         start: Number of lines to skip at the beginning, not counting blank ones.
         stop: The line before which to stop, counted from 0 from the beginning of the file. None means the end.
 
@@ -104,10 +105,7 @@ class TextFile:
     def _lines(self) -> Iterator[str]:
         self._check_unchanged()
         try:
-            with (
-                self.path.open("rb") as file,
-                io.TextIOWrapper(_text_stream(file, self.path), checks.encoding(self.encoding), newline="\n") as text,
-            ):
+            with self.path.open("rb") as file, _decoded(file, self.path, self.encoding) as text:
                 for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
                     if stripped := line.strip():
                         yield stripped
@@ -123,12 +121,12 @@ class TextFile:
 
     def _undecodable(self) -> tuple[int, bytes]:
         """Return the line's number, which block-wise reading does not know, and lines around it."""
-        codec = checks.encoding(self.encoding)
-        decoder, number = codecs.getincrementaldecoder(codec)(), 1
         blocks: collections.deque[bytes] = collections.deque(maxlen=_SAMPLE // _BLOCK)
-        following = b""
+        number, following = 1, b""
         with self.path.open("rb") as file:
             stream = unpacked(file)
+            codec = encodings.by_mark(stream.peek(1), checks.encoding(self.encoding))  # type: ignore[attr-defined]
+            decoder = codecs.getincrementaldecoder(codec)()
             try:
                 while block := stream.read(_BLOCK):
                     blocks.append(block)
@@ -147,7 +145,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
 
     Args:
         path: A text file, plain or compressed with gzip (detected from its content).
-        encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
+        encoding: As for ``TextFile``.
         longest: How many characters a line may have. None means any number.
 
     Raises:
@@ -162,10 +160,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
         [(1, 'one line'), (2, ''), (3, 'another line')]
     """
     try:
-        with (
-            path.open("rb") as file,
-            io.TextIOWrapper(_text_stream(file, path), checks.encoding(encoding), newline="\n") as text,
-        ):
+        with path.open("rb") as file, _decoded(file, path, encoding) as text:
             read_line = functools.partial(text.readline, -1 if longest is None else longest + 2)
             lines = encodings.watched(iter(read_line, ""), checks.encoding(encoding), str(path))
             for number, line in enumerate(lines, start=1):
@@ -192,11 +187,15 @@ def _whole_lines(stream: BinaryIO) -> bytes:
     return content[: content.rfind(b"\n") + 1] if len(content) == _SAMPLE else content
 
 
-def _text_stream(file: Any, path: Path) -> BinaryIO:
-    """Return the file's ``unpacked`` stream, after checking that it does not begin as a binary file does."""
+def _decoded(file: Any, path: Path, encoding: str) -> io.TextIOWrapper:
+    """Return the file's ``unpacked`` text, after checking that it does not begin as a binary file does.
+
+    A byte order mark goes before UTF-8.
+    """
     stream = unpacked(file)
-    check_is_text(stream.peek(1)[:_BLOCK], str(path))  # type: ignore[attr-defined]
-    return stream
+    beginning: bytes = stream.peek(1)[:_BLOCK]  # type: ignore[attr-defined]
+    check_is_text(beginning, str(path))
+    return io.TextIOWrapper(stream, encodings.by_mark(beginning, checks.encoding(encoding)), newline="\n")
 
 
 def unpacked(file: Any) -> BinaryIO:

@@ -7,11 +7,10 @@ import dataclasses
 import math
 import os
 import random
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 import keras
 import pandas as pd
@@ -23,6 +22,7 @@ from dense_lstm_zoo.data.batching import IdsSpec
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.data.text import StringLayer
+from dense_lstm_zoo.interfaces.compiling import AUTO, Loss, Metrics, Optimizer, check_loss, defaults_of, serialized
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, TextData, Texts
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
@@ -36,14 +36,6 @@ from dense_lstm_zoo.models.ids_only import Scores
 from dense_lstm_zoo.training.class_weights import Weights
 
 _MixedIn: Any = object  # a mixin of keras.Model, whose methods it calls
-# As Keras' ``compile`` takes them.
-Optimizer: TypeAlias = "keras.optimizers.Optimizer | str"
-Loss: TypeAlias = "keras.losses.Loss | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str | None"
-Metric: TypeAlias = "keras.metrics.Metric | Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | str"
-Metrics: TypeAlias = "Sequence[Metric] | Mapping[str, Metric | Sequence[Metric]] | str | None"
-AUTO = "auto"
-# Keras' losses on probabilities, in lower case.
-_PROBABILITIES = "((sparse_?)?(categorical|binary)_?(focal_?)?)?crossentropy|b?ce|kl_?divergence|kld"
 
 
 class TextTask(_MixedIn):
@@ -112,7 +104,7 @@ class TextTask(_MixedIn):
                 if name not in defaults:
                     raise ValueError(f"compile needs {name}=...: the model was loaded with compile=False.")
                 settings[name] = keras.saving.deserialize_keras_object(defaults[name])
-        _check_loss(settings["loss"])
+        check_loss(settings["loss"])
         super().compile(**settings, jit_compile=jit_compile, **options)
         if not self.optimizer.built:  # a step whose first trace creates variables is traced twice
             self.optimizer.build(self.trainable_variables)
@@ -486,37 +478,6 @@ def check_source(owner: object, texts: object, vocabulary: object) -> None:
     if (texts is None) == (vocabulary is None):
         name = type(owner).__name__
         raise ValueError(f"{name} takes its words from texts=..., the training texts, or from vocabulary=...")
-
-
-def defaults_of(model: keras.Model) -> dict[str, Any]:
-    """Return how a model is compiled, as configs, or nothing for one that is not."""
-    config = model.get_compile_config() if model.compiled else None
-    return dict(config or {})
-
-
-def serialized(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return optimiser, loss and metrics as configs, of which each ``compile`` makes its own."""
-    names = [name for name in ("optimizer", "loss", "metrics") if name in settings]
-    return {name: keras.saving.serialize_keras_object(settings[name]) for name in names}
-
-
-def _check_loss(loss: object) -> None:
-    """Raise ``ValueError`` for a loss of Keras on probabilities, alone or in a list or a dictionary."""
-    for each in keras.tree.flatten(loss):
-        _check_one_loss(each)
-
-
-def _check_one_loss(loss: object) -> None:
-    source: Any = loss if hasattr(loss, "__name__") else type(loss)  # a function, or a class
-    name = loss if isinstance(loss, str) else source.__name__
-    is_of_keras = isinstance(loss, str) or str(source.__module__).startswith("keras.")
-    from_logits = getattr(loss, "from_logits", None)
-    if is_of_keras and re.fullmatch(_PROBABILITIES, name.lower()) and not from_logits:
-        kind = "Binary" if name.lower().startswith("b") else "SparseCategorical"
-        raise ValueError(
-            f"The model's outputs are logits; {name} takes probabilities. Use from_logits=True, such as "
-            f"keras.losses.{kind}Crossentropy(from_logits=True), or leave the loss out."
-        )
 
 
 def place_of_division(number: int, share: float) -> int:

@@ -26,18 +26,10 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.data.frames import is_frame
 from dense_lstm_zoo.data.label_columns import SETS
+from dense_lstm_zoo.interfaces.compiling import AUTO, Loss, Metrics, Optimizer, serialized
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, indicators, is_matrix, texts_of
-from dense_lstm_zoo.interfaces.keras_task import (
-    AUTO,
-    Loss,
-    Metrics,
-    Optimizer,
-    check_source,
-    place_of_division,
-    resolve_own,
-    serialized,
-)
+from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor

@@ -9,7 +9,6 @@ import numpy as np
 
 from dense_lstm_zoo.comparing.outcomes import Outcomes
 from dense_lstm_zoo.data.text_file import TextSource, token_lines
-from dense_lstm_zoo.language.corpus import EOS
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.comparing.sides import Side
@@ -43,10 +42,11 @@ def outcomes(
     if set(first.vocabulary.words) != set(second.vocabulary.words):
         word = min(set(first.vocabulary.words) ^ set(second.vocabulary.words))
         raise ValueError(f"{_WHY}: only one of the models knows {word!r:.80}.")
-    statistics = [_by_line(bundle, data) for bundle in (first, second)]
     lines = [" ".join(tokens) for tokens in token_lines(data)]
     if first.vocabulary.direction == "backward":
         lines.reverse()
+    line = np.repeat(np.arange(len(lines)), [1 + len(tokens.split()) for tokens in lines])  # of each token and end
+    statistics = [_by_line(bundle, data, line) for bundle in (first, second)]
 
     def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
         with np.errstate(over="ignore"):
@@ -63,12 +63,15 @@ def outcomes(
     )
 
 
-def _by_line(bundle: LanguageModelBundle, text: TextSource) -> np.ndarray:
-    """Return the log probability of each line, and the number of its tokens: (lines, 2)."""
-    ids, log_probabilities = bundle.token_scores(text)
-    ends = ids == bundle.vocabulary.words.index(EOS)
-    begins_with_end = bundle.vocabulary.direction == "backward"
-    line = np.cumsum(ends) - (1 if begins_with_end else ends)
+def _by_line(bundle: LanguageModelBundle, text: TextSource, line: np.ndarray) -> np.ndarray:
+    """Return the log probability of each line, and the number of its tokens: (lines, 2).
+
+    Args:
+        bundle: The language model.
+        text: Its lines.
+        line: The number of each token's line: (tokens,).
+    """
+    _, log_probabilities = bundle.token_scores(text)
     # The first token of the text is read, not predicted.
     totals = np.bincount(line[1:], log_probabilities, minlength=line[-1] + 1)
     return np.stack([totals, np.bincount(line[1:], minlength=line[-1] + 1)], axis=1)

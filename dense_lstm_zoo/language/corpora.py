@@ -142,7 +142,7 @@ def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Hashable = "
                 raise ValueError(
                     f"The {part} frame: {text_column!r} must hold strings; row {row}, counted from 0, is {cell!r:.80}."
                 )
-        parts[part] = [line for text in cells.dropna() for line in text.splitlines() if line.strip()]
+        parts[part] = [line for text in cells.dropna() for line in text.split("\n") if line.strip()]
         if not parts[part]:
             raise ValueError(f"The {part} frame holds no text in {text_column!r}.")
     train = parts["train"]

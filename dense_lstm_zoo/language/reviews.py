@@ -13,7 +13,7 @@ from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.sources import cache_folder
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.language.corpus import LanguageCorpus
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, lock
 from dense_lstm_zoo_runtime.rules import VERSIONS
 
 _DEV_EVERY = 100  # of this many reviews one is held out
@@ -40,11 +40,17 @@ def read_imdb_raw(name: str, paths: list[Path]) -> LanguageCorpus:
         ValueError: A file is damaged, or does not have the published number of reviews.
     """
     folder = cache_folder() / "imdb_raw" / _key(paths)
-    if not all((folder / part).is_file() for part in ("train.txt", "dev.txt")):
-        train, test, unsup = paths
-        with files.new_folder(folder, "any") as work:  # a cache of our own
-            _write(work, name, test, train, unsup)
+    if not _is_complete(folder):
+        with lock.turn(folder):
+            if not _is_complete(folder):  # another process may have written it
+                train, test, unsup = paths
+                with files.new_folder(folder, "any") as work:  # a cache of our own
+                    _write(work, name, test, train, unsup)
     return LanguageCorpus(name, TextFile(folder / "train.txt"), TextFile(folder / "dev.txt"), None)
+
+
+def _is_complete(folder: Path) -> bool:
+    return all((folder / part).is_file() for part in ("train.txt", "dev.txt"))
 
 
 def _key(paths: list[Path]) -> str:

@@ -1,4 +1,4 @@
-"""What every oracle of a sweep does with its trials: complete files, a backup, tolerance of kills and failed trials."""
+"""The base class of oracles: complete files with a backup, tolerance of kills and of failed trials."""
 
 from __future__ import annotations
 

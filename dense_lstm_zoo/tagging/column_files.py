@@ -72,7 +72,8 @@ def read_columns(
     for rows in file:
         lines.append(array("L", [number for number, _ in rows]))
         if not tokens:
-            _check_columns(file, rows[0], columns)
+            _check_first(file, rows[0], columns)
+        _check_columns(file, rows[0], columns)
         for (name, column), sentences in zip(columns.items(), (tokens, tags), strict=True):
             # In CoNLL-U "_" means that there is no value, but it may be a token.
             gap = "_" if column % len(rows[0][1]) in tags_of_conllu else ""
@@ -146,13 +147,8 @@ def _check_words(path: Path, sentences: list[list[str]]) -> None:
 
 
 def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
+    """Refuse a sentence, given by its first row, that lacks one of the columns."""
     number, cells = row
-    if len(cells) < 2:
-        mark = next((mark for mark in ",;|" if mark in cells[0][1:]), None) if file.separator is None else None
-        way_out = f' If "{mark}" separates them, use separator="{mark}" (--separator "{mark}").' if mark else ""
-        raise ValueError(
-            f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag.{way_out}"
-        )
     for name, column in columns.items():
         if not -len(cells) <= column < len(cells):
             num_columns = column + 1 if column >= 0 else -column
@@ -160,6 +156,18 @@ def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
                 f"{file.path}, line {number}: found {describe(cells)}, expected at least {num_columns} for "
                 f"{name}={column} ({as_option(name)})."
             )
+
+
+def _check_first(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
+    """Refuse a file whose first row has no tag, or one column for both, and warn of columns' names."""
+    number, cells = row
+    if len(cells) < 2:
+        mark = next((mark for mark in ",;|" if mark in cells[0][1:]), None) if file.separator is None else None
+        way_out = f' If "{mark}" separates them, use separator="{mark}" (--separator "{mark}").' if mark else ""
+        raise ValueError(
+            f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag.{way_out}"
+        )
+    _check_columns(file, row, columns)
     if len({column % len(cells) for column in columns.values()}) == 1:
         raise ValueError(
             f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in columns.items())} "

@@ -40,6 +40,21 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 
+def _with_own_tags(corpus: TaggingCorpus) -> TaggingCorpus:
+    """Return the corpus to train on: its dev and test tags alone, without the probabilities that may be beside them.
+
+    Raises:
+        ValueError: A tag with the name of rare tags.
+    """
+    train, dev, test = corpus.train, corpus.dev, corpus.test
+    if not train.is_soft and any(RARE in tags for tags in train.tags):  # a teacher may have merged its rare tags
+        raise ValueError(
+            f"{corpus.name} has a tag {RARE!r}, which stands for rare tags and is never right; give it another name."
+        )
+    dev, test = (part and part.with_hard_tags() for part in (dev, test))
+    return dataclasses.replace(corpus, dev=dev, test=test)
+
+
 class TaggingJob(WordVectorJob):
     """Trains a tagger and keeps the epoch with the best dev accuracy per token."""
 
@@ -48,7 +63,7 @@ class TaggingJob(WordVectorJob):
 
     def __init__(self, corpus: TaggingCorpus, options: Options, source: Bundle | None = None) -> None:
         taught.check(corpus, options, "a file NAME.probabilities.jsonl beside NAME.conll")
-        corpus = self.with_dev_part(corpus, options)
+        corpus = self.with_dev_part(_with_own_tags(corpus), options)
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
         if len(self.corpus.tag_names) < 2:
             raise ValueError(
