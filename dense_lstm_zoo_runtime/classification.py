@@ -58,7 +58,7 @@ class Classifier:
 
     def explain_steps(self, text: str, label: str | None = None) -> Iterator[Explanation | None]:
         """Yield None after each step of an explanation, and the explanation at the end. See ``Predictor.explain``."""
-        if not isinstance(text, str | bytes):
+        if not isinstance(text, str):
             raise TypeError(f"The text must be a string; received {text!r:.80} ({type(text).__name__}).")
         place = None if label is None else self.decisions.place_of(label)
         tokens = self._ids.tokens(text)

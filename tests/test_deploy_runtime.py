@@ -6,9 +6,11 @@ import json
 import re
 import socket
 import time
+import types
 
 import pytest
 
+from dense_lstm_zoo_runtime.serve import protocol
 from tests.server_harness import PATIENCE, Classifier, LanguageModel, Tagger, eventually, running
 
 
@@ -143,6 +145,64 @@ def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server,
     assert "Send HTTP/1.1, with one length of the body," in json.loads(answer.rpartition("\r\n\r\n")[2])["error"]
     assert "connection: close" in answer.lower()
     assert answer.count("HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["at once", "body later"])
+def test_a_request_that_asks_for_another_protocol_is_answered_in_this_one(server, is_whole):
+    wish = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n"
+    head, _, body = raw_request("abc").partition(b"\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(head + b"\r\n" + wish + b"\r\n" + (body if is_whole else b""))
+        if not is_whole:
+            time.sleep(0.1)
+            connection.sendall(body)
+        connection.sendall(raw_request("bb"))
+        connection.shutdown(socket.SHUT_WR)
+        answer = response(connection)
+    assert re.findall(rb'"label":"(\w+)"', answer) == [b"odd", b"even"]
+    many = (b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + wish + b"\r\n") * 1500  # in one piece, as it may arrive
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(many)
+        connection.shutdown(socket.SHUT_WR)
+        assert response(connection).count(b"HTTP/1.1 200") == 1500
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert response(connection).startswith(b"HTTP/1.1 400")
+
+
+def test_a_client_that_reads_nothing_is_cut_off(monkeypatch):
+    monkeypatch.setattr(protocol, "_PATIENCE", 0.2)
+    body = json.dumps({"texts": ["a"] * 20_000}).encode()
+    request = b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    limits = dict.fromkeys(("max_texts", "max_queue", "max_batch"), 20_000)
+    with running(Classifier(), **limits) as server, socket.socket() as silent:
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        silent.connect(("127.0.0.1", server.port))
+        with contextlib.suppress(ConnectionError):
+            silent.sendall(request * 10)  # answers of 20 MB, more than the system keeps for it
+        eventually(lambda: server.metric('zoo_requests_total{path="/v1/predict"') > 0)
+        eventually(lambda: server.metric("zoo_requests_in_progress") == 1)  # this one
+        assert server.ask("/v1/predict", {"texts": ["abc"]}).status == 200
+
+
+def test_a_client_that_reads_slowly_is_not_cut_off():
+    waiting = iter([900, 600, 599, 0, 50, 50])
+    later, aborts = [], []
+    connection = protocol.HalfClosing.__new__(protocol.HalfClosing)
+    connection.transport = types.SimpleNamespace(
+        get_write_buffer_size=lambda: next(waiting), abort=lambda: aborts.append("now")
+    )
+    handle = types.SimpleNamespace(cancel=lambda: None)
+    connection.loop = types.SimpleNamespace(call_later=lambda _, *call: later.append(call) or handle)
+    connection._check_reading()
+    while later:
+        check, before = later.pop()
+        check(before)
+    assert not aborts  # it has read all
+    connection._check_reading()
+    check, before = later.pop()
+    check(before)
+    assert aborts == ["now"]
 
 
 @pytest.mark.parametrize("lines", [1, 100], ids=["one line", "many"])

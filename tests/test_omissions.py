@@ -40,10 +40,9 @@ def test_odd_texts_have_explanations(predictor):
     assert predictor.explain(" \n ").tokens == []
     assert len(predictor.explain("film").effects) == 1
     assert predictor.explain("\ud800 good").in_vocabulary[-1]
-    assert predictor.explain(b"good \xff").tokens[0] == "good"
 
 
-@pytest.mark.parametrize("text", [None, 3, ["good"], float("nan")])
+@pytest.mark.parametrize("text", [None, 3, ["good"], float("nan"), b"good"])
 def test_what_is_not_a_text_is_refused(predictor, text):
     with pytest.raises(TypeError, match="The text must be a string; received"):
         predictor.explain(text)

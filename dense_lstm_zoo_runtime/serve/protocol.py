@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _LOOK = 0.1  # seconds between two looks at whether the client has left
 _VERSIONS = ("1.0", "1.1")
 _MOST_HEADERS = 64 * 1024  # bytes of a request beside its body
 _CHUNK = 16  # bytes that a chunk of a body has around it at most
+_PATIENCE = 10.0  # seconds in which a client must take some of its answer
 
 
 class HalfClosing(HttpToolsProtocol):
@@ -21,12 +24,16 @@ class HalfClosing(HttpToolsProtocol):
     too, until something is sent to it: a ``100 Continue``, which every HTTP/1.1 client discards. A client that is gone
     refuses it, and its texts are given up.
 
-    A request whose headers are longer than 64 KiB is refused, so that no client fills the memory with them.
+    A request whose headers are longer than 64 KiB is refused, so that no client fills the memory with them. A client
+    that takes nothing of its answers for ten seconds is cut off, or it would hold a request in progress for ever.
     """
 
+    parser: httptools.HttpRequestParser
     _ended = False  # no more input comes
     _current: RequestResponseCycle | None = None  # which is being answered; others wait in uvicorn's pipeline
     _surplus = 0  # bytes that have arrived of a request and are not of its body
+    _head: bytes | None = None  # of a request that asks for another protocol, without that wish
+    _next_check: asyncio.TimerHandle | None = None  # of whether the client takes its answers
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request, as every other request is refused, and close the connection.
@@ -43,7 +50,20 @@ class HalfClosing(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what has arrived, and refuse headers, or trailers after a body, that go on for too long."""
         self._surplus += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        while data:
+            try:
+                self.parser.feed_data(data)
+                break
+            except httptools.HttpParserUpgrade as upgrade:
+                assert self._head is not None
+                data, self._head = self._head + data[upgrade.args[0] :], None
+                self._surplus, self.parser = len(data), httptools.HttpRequestParser(self)
+            except httptools.HttpParserError:
+                message = "Invalid HTTP request received."
+                self.logger.warning(message)
+                self.send_400_response(message)
+                return
         if self._surplus > _MOST_HEADERS and not self.transport.is_closing():
             self.send_400_response("The headers are too long.")
 
@@ -53,16 +73,28 @@ class HalfClosing(HttpToolsProtocol):
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """Begin to answer, unless the version is another or the headers, which may arrive at once, are too long."""
+        """Begin to answer, unless the version is another or the headers, which may arrive at once, are too long.
+
+        A request that asks for another protocol, such as HTTP/2, is read again as if it did not, which HTTP allows: the
+        parser takes it for one without a body.
+        """
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > _MOST_HEADERS or self.parser.get_http_version() not in _VERSIONS:
             raise ValueError("no request")  # which the parser takes as the end of all requests
-        super().on_headers_complete()
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+            return
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":
+            raise ValueError("no proxy")
+        headers = [b": ".join(header) for header in self.headers if header[0] != b"upgrade"]
+        self._head = b"\r\n".join([b"%b %b HTTP/%b" % (method, self.url, version), *headers, b"", b""])
 
     def on_message_complete(self) -> None:
-        """Note the end of a request."""
+        """Note the end of a request, unless it is read again."""
         self._surplus = 0
-        super().on_message_complete()
+        if self._head is None:
+            super().on_message_complete()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Return whether the connection stays open: it does while a whole request waits for its answer."""
@@ -74,15 +106,39 @@ class HalfClosing(HttpToolsProtocol):
             self._look()
         return True
 
+    def pause_writing(self) -> None:
+        """Wait until the client has taken a part of its answer, but not for ever."""
+        super().pause_writing()
+        self._check_reading()
+
+    def _check_reading(self, before: int | None = None) -> None:
+        """Cut the client off if it takes nothing of what waits for it.
+
+        Args:
+            before: How many bytes waited at the last look.
+        """
+        if self._next_check is not None:
+            self._next_check.cancel()
+            self._next_check = None
+        waiting = self.transport.get_write_buffer_size()
+        if before is not None and waiting >= before:
+            self.transport.abort()
+        elif waiting:
+            self._next_check = self.loop.call_later(_PATIENCE, self._check_reading, waiting)
+
     def on_response_complete(self) -> None:
         """Answer the next request that has arrived whole, or close."""
         super().on_response_complete()
+        if self._next_check is None:
+            self._check_reading()
         if self._ended and not self._is_answering():
             self._unset_keepalive_if_required()
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell every request of the connection, of which uvicorn tells the last."""
+        if self._next_check is not None:
+            self._next_check.cancel()
         for cycle in self._unanswered():
             cycle.disconnected = True
             cycle.message_event.set()
