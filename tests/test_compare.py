@@ -16,7 +16,7 @@ from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.comparing.comparison import Comparison, Row
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
-from dense_lstm_zoo.comparing.outcomes import OfClass, of_label_sets, of_labels
+from dense_lstm_zoo.comparing.outcomes import OfClass, counts_of_classes, of_label_sets, of_labels
 from dense_lstm_zoo.language import comparison as words_compared
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.bundle_harness import LABELS, TAGS, bundle
@@ -62,7 +62,9 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
     first = np.where(generator.random(400) < 0.8, right, generator.integers(0, 3, 400))
     second = np.where(generator.random(400) < 0.7, right, generator.integers(0, 3, 400))
     outcomes = of_labels(["x"] * 400, right, first, second, ["a", "b", "c"])
-    intervals = bootstrap(*outcomes.statistics, outcomes.scores, draws=4000, seed=1)
+    intervals = outcomes.intervals(draws=4000, seed=1)
+    each = [counts_of_classes(right, answers, 3) for answers in (first, second)]  # with a row of its own for each text
+    assert bootstrap(*each, outcomes.scores, draws=4000, seed=1) == intervals
     assert outcomes.of_model(0)["macro_f1"] == pytest.approx(macro_f1(right, first))
     # The same by drawing texts one by one, and scoring them as ``evaluate`` does.
     resampled = {"accuracy": [], "macro_f1": []}
@@ -96,11 +98,21 @@ def test_the_file_of_the_texts_is_not_overwritten_with_their_differences(classif
 def test_equal_models_differ_by_nothing_and_a_class_that_nobody_has_is_not_scored():
     right = np.array([0, 1] * 30)
     outcomes = of_labels(["x"] * 60, right, right, right, ["a", "b", "unused"])
-    intervals = bootstrap(*outcomes.statistics, outcomes.scores, draws=100)
+    intervals = outcomes.intervals(draws=100)
     assert intervals["accuracy"] == Interval(0, 0, 0)
     assert not intervals["accuracy"].is_apart
     assert outcomes.of_model(0)["macro_f1"] == 1
     assert intervals[OfClass("unused")].text(2) == "-"
+
+
+def test_many_texts_and_classes_take_little_memory():
+    generator = np.random.default_rng(0)
+    right = generator.integers(0, 400, 100_000)
+    first, second = (np.where(generator.random(len(right)) < 0.99, right, 0) for _ in range(2))
+    outcomes = of_labels(["x"] * len(right), right, first, second, [str(i) for i in range(400)])
+    assert outcomes.texts_by_kind.sum() == len(right)
+    assert outcomes.statistics[0].nbytes < 20e6  # with a row for each text, 480 MB
+    assert outcomes.of_model(0)["accuracy"] == pytest.approx((first == right).mean())
 
 
 def test_the_same_seed_draws_the_same_texts():

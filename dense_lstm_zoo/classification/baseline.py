@@ -13,7 +13,6 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification import label_sets
 from dense_lstm_zoo.classification.corpus import Corpus
-from dense_lstm_zoo.comparing.differences import bootstrap
 from dense_lstm_zoo.comparing.outcomes import of_label_sets, of_labels
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.display import notes, one_line
@@ -75,7 +74,7 @@ class Baseline:
             else:
                 outcomes = of_label_sets(texts, right > 0, predicted, self.predict(texts), labels)
                 names.insert(0, "micro_f1")
-            ahead = bootstrap(*outcomes.statistics, outcomes.scores)[names[0]]
+            ahead = outcomes.intervals()[names[0]]
         except Exception as error:  # nothing here may cost the model
             _say_why(error)
             return {}

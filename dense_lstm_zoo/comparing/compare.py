@@ -167,7 +167,7 @@ class Plan:
 
 
 def _compared(plan: Plan, outcomes: Outcomes, notes: list[str]) -> Comparison:
-    intervals = differences.bootstrap(*outcomes.statistics, outcomes.scores, draws=plan.draws, seed=plan.seed)
+    intervals = outcomes.intervals(plan.draws, plan.seed)
     values = outcomes.of_model(0), outcomes.of_model(1)
     names = {name: name.label if isinstance(name, OfClass) else str(name) for name in intervals}
     rows = {name: Row(names[name], values[0][name], values[1][name], intervals[name]) for name in intervals}

@@ -45,7 +45,13 @@ class Interval:
 
 
 def bootstrap(
-    first: np.ndarray, second: np.ndarray, scores: Scores, *, draws: int = DRAWS, seed: int = 1
+    first: np.ndarray,
+    second: np.ndarray,
+    scores: Scores,
+    *,
+    texts_by_row: np.ndarray | None = None,
+    draws: int = DRAWS,
+    seed: int = 1,
 ) -> dict[Hashable, Interval]:
     """Return how much higher the first model scores than the second, with intervals of a paired bootstrap.
 
@@ -55,6 +61,7 @@ def bootstrap(
     Args:
         first: What each text adds to the first model's scores, such as 1 where it is right: (texts, statistics).
         second: The same for the second model, of the same texts in the same order.
+        texts_by_row: How many texts each row of both stands for. None means one.
         scores: Returns the scores by name, each (draws,), from the sums of the statistics (draws, statistics).
         draws: The number of draws.
         seed: The same seed draws the same texts.
@@ -69,7 +76,9 @@ def bootstrap(
 
     width = first.shape[1]
     # Texts with the same statistics are drawn together: of a classifier, all with the same three labels.
-    both, counts = np.unique(np.concatenate([first, second], axis=1), axis=0, return_counts=True)
+    both, place = np.unique(np.concatenate([first, second], axis=1), axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), texts_by_row).astype(np.int64)
+    total = int(counts.sum())
     generator = np.random.Generator(np.random.PCG64(seed))
     size = max(1, _CELLS // max(both.shape))
 
@@ -80,7 +89,7 @@ def bootstrap(
     values = difference(np.asarray(counts @ both)[None])
     drawn: dict[Hashable, list[np.ndarray]] = {name: [] for name in values}
     for start in range(0, draws, size):
-        weights = generator.multinomial(len(first), counts / len(first), min(size, draws - start))
+        weights = generator.multinomial(total, counts / total, min(size, draws - start))
         for name, differences in difference(weights @ both).items():
             drawn[name].append(differences)
     return {name: _interval(float(value[0]), np.concatenate(drawn[name])) for name, value in values.items()}

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from dense_lstm_zoo.comparing.differences import Scores
+from dense_lstm_zoo.comparing.differences import DRAWS, Interval, Scores, bootstrap
 from dense_lstm_zoo_runtime import answers
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ class Outcomes:
         right: The right answer to each, or None for a task without right answers.
         answers: Of each model, its answer to each text, as people read it.
         is_right: Of each model, whether it is right, bool (texts,). None for a task without right answers.
-        statistics: Of each model, what each text adds to its scores (texts, statistics).
+        statistics: Of each model, what each text adds to its scores (texts, statistics), or what texts of each kind do
+            (kinds, statistics).
         scores: Returns scores by name from sums of the statistics. ``OfClass`` names the F1 of a class.
         unit: What a text is.
+        texts_by_kind: How many texts are of each kind: (kinds,). None where each text has a row of its own.
     """
 
     texts: Sequence[str]
@@ -40,10 +42,16 @@ class Outcomes:
     statistics: tuple[np.ndarray, np.ndarray]
     scores: Scores
     unit: str = "texts"
+    texts_by_kind: np.ndarray | None = None
+
+    def intervals(self, draws: int = DRAWS, seed: int = 1) -> dict[Hashable, Interval]:
+        """Return by how much the first model is ahead in each score. See ``differences.bootstrap``."""
+        return bootstrap(*self.statistics, self.scores, texts_by_row=self.texts_by_kind, draws=draws, seed=seed)
 
     def of_model(self, number: int) -> Mapping[Hashable, float]:
         """Return the scores of one of the models, 0 or 1, on all texts."""
-        sums = self.statistics[number].sum(axis=0)[None]
+        rows, counts = self.statistics[number], self.texts_by_kind
+        sums = (rows.sum(axis=0) if counts is None else counts @ rows)[None]
         return {name: float(value[0]) for name, value in self.scores(sums).items()}
 
 
@@ -130,6 +138,8 @@ def of_labels(
     import numpy as np
 
     classes = len(labels)
+    # Far fewer than texts: a row of each of many texts and classes would fill the memory.
+    kinds, texts_by_kind = np.unique(np.stack([right, first, second]), axis=1, return_counts=True)
 
     def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
         by_class = f1_of_classes(sums, labels)
@@ -141,6 +151,10 @@ def of_labels(
         right=[labels[i] for i in right],
         answers=([labels[i] for i in first], [labels[i] for i in second]),
         is_right=(first == right, second == right),
-        statistics=(counts_of_classes(right, first, classes), counts_of_classes(right, second, classes)),
+        statistics=(
+            counts_of_classes(kinds[0], kinds[1], classes),
+            counts_of_classes(kinds[0], kinds[2], classes),
+        ),
         scores=scores,
+        texts_by_kind=texts_by_kind,
     )
