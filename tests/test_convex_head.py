@@ -137,6 +137,7 @@ def test_standardised_features_have_mean_0_and_variance_1_whatever_is_trained(tm
     assert np.asarray(low(np.array([[2000.0], [2002.0]], np.float16))).tolist() == [[0.0], [8.0]]
     low.set_statistics(np.array([2000.5]), np.array([4.0]))  # which float16 would round
     assert np.asarray(low(np.array([[2000.0]], np.float16))).tolist() == [[-2.0]]
+    np.testing.assert_array_equal(layer(np.array([[1, 2, 3, 4]])), layer(np.array([[1.0, 2.0, 3.0, 4.0]])))
     with pytest.raises(ValueError, match="number of features"):
         layers.Standardization().build((None, None))
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.initializers import Blocks, OrthogonalBlocks, fresh
+from dense_lstm_zoo.layers.pooling import POOLINGS
 
 COUNTS = np.array([[[0, 1, 2, 0], [1, 0, 0, 3], [2, 2, 1, 0]], [[1, 1, 0, 0], [0, 0, 1, 0], [0, 5, 0, 1]]])
 NATIVE = {"kernel": "native"}  # nothing here depends on the kernel, and this one compiles nothing
@@ -49,6 +50,31 @@ def test_integers_are_read_as_numbers_and_masks_and_lengths_must_fit(name):
 @pytest.mark.parametrize("name", ["ConvolutionPooling", "MapConvolutionPooling", "DynamicSelfAttention", "pooling max"])
 def test_an_empty_batch_has_an_empty_result_outside_graphs_too(name):
     assert LAYERS[name]()(np.zeros((0, 3, 4), "float32")).shape[0] == 0
+
+
+@pytest.mark.parametrize("mode", POOLINGS)
+def test_rows_without_steps_are_pooled_to_zeros(mode):
+    pooled = layers.MaskedPooling(mode, num_directions=2)(np.zeros((2, 0, 6), "float32"))
+    np.testing.assert_array_equal(pooled, np.zeros((2, 18 if mode == "last_mean_max" else 6)))
+
+
+def test_convolutions_read_features_last_whatever_the_format_of_images():
+    x, expected = np.random.default_rng(0).normal(size=(2, 6, 5)).astype("float32"), []
+    characters = np.arange(56).reshape(2, 4, 7) % 9 + 1
+    makers = [
+        layers.ConvolutionPooling,
+        layers.MapConvolutionPooling,
+        lambda filters: layers.CharacterCNN(10, 3, filters),
+    ]
+    for data_format in ("channels_last", "channels_first"):
+        keras.config.set_image_data_format(data_format)
+        try:
+            keras.utils.set_random_seed(3)
+            expected.append([make(2)(characters if i == 2 else x) for i, make in enumerate(makers)])
+        finally:
+            keras.config.set_image_data_format("channels_last")
+    for ours, right in zip(*expected, strict=True):
+        np.testing.assert_array_equal(ours, right)
 
 
 def test_a_mask_with_more_steps_than_a_graph_knows_of_counts_no_more_than_there_are():
@@ -138,6 +164,15 @@ def test_a_float64_session_can_pool_and_tag():
             np.ones((2, 3, 4)), np.array([[1, -1, 2], [0, 1, 1]])
         )
         assert np.isfinite(likelihood).all()
+        routed, states = {"dtype": "float64"}, [np.ones((2, 5, 4))] * 3
+        for layer, inputs, option in (
+            (layers.DynamicSelfAttention(3, **routed), states[0], {"return_attention": True}),
+            (layers.DynamicInteractionPooling(**routed), states, {"return_routing": True}),
+        ):
+            symbolic = layer(keras.tree.map_structure(lambda x: keras.Input((None, 4)), inputs), **option)
+            dtypes = [each.dtype for each in keras.tree.flatten(symbolic)]
+            assert dtypes == [each.dtype for each in keras.tree.flatten(layer(inputs, **option))]
+            assert set(dtypes) == {"float64"}
     finally:
         keras.config.set_floatx(before)
 

@@ -46,6 +46,20 @@ def test_a_window_holds_its_neighbours_scaled_by_gates_and_the_boundary_past_bot
     np.testing.assert_array_equal(layer(x, mask=mask), outputs)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_nan_in_padding_reaches_no_result_and_no_gradient(size):
+    layer, x = windows(size)
+    dirty = np.where(np.arange(5)[None, :, None] < LENGTHS[:, None, None], x, np.float32(np.nan))
+    outputs, gradients = [], []
+    for inputs in (dirty, np.nan_to_num(dirty)):
+        outputs.append(numpy(layer(inputs, lengths=LENGTHS)))
+        loss = backends.Loss(lambda i=inputs: ops.sum(layer(i, lengths=LENGTHS) ** 2), [], layer.trainable_variables)
+        gradients.append(loss.gradients())
+    np.testing.assert_array_equal(*outputs)
+    for ours, right in zip(*gradients, strict=True):
+        np.testing.assert_allclose(ours, right, rtol=1e-5)
+
+
 def test_whole_words_of_a_window_are_dropped_each_window_for_itself_in_training_only():
     layer, x = windows(dropout=0.4, seed=1, gated=False)
     in_training = numpy(layer(x, lengths=np.full(4, 5), training=True)).reshape(4, 5, 3, 6)

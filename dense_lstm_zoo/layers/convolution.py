@@ -73,7 +73,9 @@ class ConvolutionPooling(keras.layers.Layer):
             raise ValueError("kernel_sizes needs at least one window size; received none.")
         self.padding = checks.one_of("padding", padding, ("full", "valid"))
         self.convolutions = [
-            keras.layers.Conv1D(filters, size, dtype=self.dtype_policy, name=f"width_{size}")
+            keras.layers.Conv1D(
+                filters, size, data_format="channels_last", dtype=self.dtype_policy, name=f"width_{size}"
+            )
             for size in self.kernel_sizes
         ]
         self.supports_masking = True
@@ -167,6 +169,7 @@ class MapConvolutionPooling(keras.layers.Layer):
             filters,
             kernel_size,
             padding="valid" if self.pool_size else "same",
+            data_format="channels_last",
             dtype=self.dtype_policy,
             name="convolution",
         )

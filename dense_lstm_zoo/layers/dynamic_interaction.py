@@ -216,9 +216,10 @@ class DynamicInteractionPooling(keras.layers.Layer):
         pooled = keras.KerasTensor((batch, sum(widths)), self.compute_dtype)
         if not return_routing:
             return pooled
-        words = keras.KerasTensor((batch, time, len(lower)), "float32")
+        dtype = recurrence.wide_dtype(pooled)
+        words = keras.KerasTensor((batch, time, len(lower)), dtype)
         by_word = self.mode == "position" or self.weighting == "constant"
-        v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), "float32")
+        v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), dtype)
         return pooled, {"c": words, "v": v, "b": words}
 
     def compute_output_shape(self, inputs_shape: list[Shape], **_: object) -> Shape:

@@ -108,7 +108,9 @@ class DynamicSelfAttention(keras.layers.Layer):
         """Return the specs of the outputs."""
         batch, time = inputs.shape[:2]
         pooled = keras.KerasTensor((batch, self.num_heads * self.units), self.compute_dtype)
-        return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
+        if not return_attention:
+            return pooled
+        return pooled, keras.KerasTensor((batch, time, self.num_heads), recurrence.wide_dtype(pooled))
 
     def compute_output_shape(self, inputs_shape: Shape, **_: object) -> Shape:
         """Return (batch, num_heads * units)."""

@@ -116,6 +116,8 @@ class MaskedPooling(keras.layers.Layer):
         return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
 
     def _last(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
+        if inputs.shape[1] == 0:
+            return ops.sum(inputs, axis=1)  # zeros, where there is no state to take
         index = ops.cast(ops.maximum(lengths - 1, 0), "int32")[:, None, None]
         last = ops.take_along_axis(inputs, index, axis=1)[:, 0]
         if self.num_directions == 1:

@@ -59,6 +59,7 @@ class Standardization(keras.layers.Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Standardise."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         return ops.cast((recurrence.wide(inputs) - self.mean) * self.scale, inputs.dtype)
 
     def compute_output_shape(self, inputs_shape: Shape) -> Shape:

@@ -84,11 +84,11 @@ class GatedContextWindow(keras.layers.Layer):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time, features = ops.shape(inputs)
         real = recurrence.real_steps(lengths, time)
-        around = inputs
+        boundary = ops.zeros((), inputs.dtype) if self.boundary is None else ops.cast(self.boundary, inputs.dtype)
+        around = ops.where(real, inputs, boundary)  # padding may hold NaN
         if self.boundary is not None:
-            boundary = ops.cast(self.boundary, inputs.dtype)
             ends = ops.broadcast_to(boundary, (batch, self.size // 2, features))
-            around = ops.concatenate([ends, ops.where(real, inputs, boundary), ends], axis=1)
+            around = ops.concatenate([ends, around, ends], axis=1)
         # ops.slice, since the gradient of around[:, i : i + time] is copied element by element.
         window = ops.stack([ops.slice(around, (0, i, 0), (batch, time, features)) for i in range(self.size)], axis=2)
         flat = ops.reshape(window, (batch, time, self.size * features))
@@ -217,7 +217,9 @@ class CharacterCNN(keras.layers.Layer):
             width = char_dim
             for layer in range(1, self.num_layers + 1):
                 name = f"width_{size}" if layer == 1 else f"width_{size}_layer_{layer}"
-                convolution = keras.layers.Conv1D(even + (number < more), size, dtype=self.dtype_policy, name=name)
+                convolution = keras.layers.Conv1D(
+                    even + (number < more), size, data_format="channels_last", dtype=self.dtype_policy, name=name
+                )
                 with keras.name_scope(self.name, caller=self):  # no other layer's weights have the same path
                     convolution.build((None, None, width))
                 self.convolutions.append(convolution)

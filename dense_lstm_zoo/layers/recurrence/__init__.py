@@ -14,7 +14,7 @@ from dense_lstm_zoo.layers.recurrence.lengths import (
     resolve_lengths,
     sequence_mask,
 )
-from dense_lstm_zoo.layers.recurrence.loop import Loop, open_loop, wide
+from dense_lstm_zoo.layers.recurrence.loop import Loop, open_loop, wide, wide_dtype
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
 from dense_lstm_zoo.layers.recurrence.packing import Words, padded_words, real_words
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
@@ -37,4 +37,5 @@ __all__ = [
     "sequence_mask",
     "unchecked",
     "wide",
+    "wide_dtype",
 ]
