@@ -155,6 +155,9 @@ def test_a_loss_of_keras_and_its_accuracy_are_on_logits(untrained):
     assert scores["loss"] - penalty == pytest.approx((expected["loss"] - penalty) / 3, rel=1e-5)
     with pytest.raises(ValueError, match="the model is compiled with another"):
         model.fit(TEXTS, MATRIX, class_weight={"food": 2.0})
+    model.compile(weighted_metrics=["accuracy"])
+    with pytest.raises(ValueError, match="weighted_metrics take a weight for each text"):
+        model.fit(TEXTS, MATRIX, class_weight={"food": 2.0})
 
 
 def test_files_presets_and_bundles_keep_labels_and_thresholds(trained, tmp_path):

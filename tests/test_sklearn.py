@@ -146,6 +146,7 @@ def test_answers_are_those_of_the_bundle(classifier):
         (pd.Series(["x", "y"], dtype="category"), ("x", "y")),
         (pd.Series([3, 4], dtype="Int64"), ("3", "4")),
         (np.array([7, 5], object), ("5", "7")),
+        (pd.Series([True, False], dtype=object), ("False", "True")),
         ([[1], [0]], ("0", "1")),
     ],
 )
@@ -159,6 +160,7 @@ def test_labels_come_back_with_their_type(labels, names, trainings):
     assert model.classes_.tolist() == sorted(values.tolist())
     assert set(map(type, model.classes_.tolist())) == set(map(type, values.tolist()))
     assert set(model.predict(TEXTS).tolist()) == set(values)
+    assert model.score(["dull", "fine"], labels) == (model.predict(["dull", "fine"]) == values).mean()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 from sklearn.utils.class_weight import compute_class_weight
@@ -72,7 +73,7 @@ def test_all_forms_of_sentences_have_the_same_probabilities_and_tags(trained):
     expected = trained.predict(TOKENS)
     assert [shares.shape for shares in expected] == [(len(tokens), 4) for tokens in TOKENS]
     forms = [RAW, np.array(RAW), tuple(TOKENS), in_batches(TOKENS), in_batches(RAW), in_batches(TOKENS, NAMES)]
-    forms.append(tf.ragged.constant(TOKENS))
+    forms += [tf.ragged.constant(TOKENS), pd.Series(TOKENS)]
     for sentences in forms:
         for shares, right in zip(trained.predict(sentences), expected, strict=True):
             np.testing.assert_allclose(shares, right, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -39,6 +40,18 @@ class TextData(Protocol):
 
     def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
         """Return the batches to score or to validate on."""
+
+
+def place_of_division(number: int, share: float) -> int:
+    """Return how many of the texts train where the last ones, this share, are held out, as Keras counts them.
+
+    Raises:
+        ValueError: A share out of range, or one that leaves no texts to train on.
+    """
+    place = math.floor(number * (1 - checks.fraction("validation_split", share)))
+    if not place:
+        raise ValueError(f"validation_split={share} of {number} texts leaves none to train on.")
+    return place
 
 
 def texts_of(x: Texts) -> list[str]:
@@ -158,11 +171,22 @@ def _labels_of(y: Labels) -> np.ndarray:
     missing = np.flatnonzero(pd.isna(labels))
     if len(missing):
         raise ValueError(f"y holds a missing label (None or NaN) as item {missing[0]}, counted from 0.")
+    if labels.dtype == object and len(kinds := sorted({type(label).__name__ for label in labels})) > 1:
+        raise ValueError(f"y must hold labels of one type; received {' and '.join(kinds)}.")
+    labels = with_own_dtype(labels)
     if labels.dtype != object:
         check_classification_targets(labels)
-    elif len(kinds := sorted({type(label).__name__ for label in labels})) > 1:
-        raise ValueError(f"y must hold labels of one type; received {' and '.join(kinds)}.")
     return labels
+
+
+def with_own_dtype(labels: np.ndarray) -> np.ndarray:
+    """Return labels that are objects, but all booleans or all numbers, as an array of these.
+
+    scikit-learn scores no numbers that it sees as objects.
+    """
+    if labels.dtype != object or len({type(label) for label in labels}) != 1:
+        return labels
+    return np.array(labels.tolist()) if isinstance(labels[0], int | float | np.number | np.bool_) else labels
 
 
 def tagged_split(x: TokenRows, y: TokenRows) -> TaggedSplit:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,13 +15,15 @@ import keras
 import pandas as pd
 import tensorflow as tf
 
-from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.data.batching import IdsSpec
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.interfaces.compiling import AUTO, Loss, Metrics, Optimizer, check_loss, defaults_of, serialized
+from dense_lstm_zoo.interfaces.epoch_rows import EpochRows, rows_of
+from dense_lstm_zoo.interfaces.frozen_layers import freeze, frozen_layers
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
 from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, TextData, Texts
 from dense_lstm_zoo.interfaces.origins import NEW_TEXTS, Origin, checked_origin, damaged, trained_further
@@ -31,7 +32,7 @@ from dense_lstm_zoo.interfaces.weighing import WeightsOf, weigh_batch, weighed
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.models.compiling import uncompiled
+from dense_lstm_zoo.models.compiling import loss_scaled, uncompiled
 from dense_lstm_zoo.models.ids_only import Scores
 from dense_lstm_zoo.training.class_weights import Weights
 
@@ -74,6 +75,7 @@ class TextTask(_MixedIn):
     @preprocessor.setter
     def preprocessor(self, layer: StringLayer | None) -> None:
         self._untracked.preprocessor = layer
+        self._drop_graphs()
 
     def compile(
         self,
@@ -82,6 +84,7 @@ class TextTask(_MixedIn):
         *,
         metrics: Metrics = AUTO,
         jit_compile: bool | str = False,
+        auto_scale_loss: bool = True,
         **options: Any,
     ) -> None:
         """Compile the model. What is left out is as ``zoo.build`` compiles it.
@@ -92,6 +95,7 @@ class TextTask(_MixedIn):
             metrics: Metrics on logits.
             jit_compile: Whether XLA compiles the training step, once for each shape of a batch. Models with
                 ``kernel="compiled"`` allow it. Of others, Keras says that it goes on without.
+            auto_scale_loss: Whether the loss of a model in float16 is scaled, without which small gradients are zero.
             **options: More arguments of ``keras.Model.compile``.
 
         Raises:
@@ -105,7 +109,10 @@ class TextTask(_MixedIn):
                     raise ValueError(f"compile needs {name}=...: the model was loaded with compile=False.")
                 settings[name] = keras.saving.deserialize_keras_object(defaults[name])
         check_loss(settings["loss"])
-        super().compile(**settings, jit_compile=jit_compile, **options)
+        if auto_scale_loss:
+            settings["optimizer"] = loss_scaled(self, settings["optimizer"])
+        super().compile(**settings, jit_compile=jit_compile, auto_scale_loss=auto_scale_loss, **options)
+        self._drop_graphs()
         if not self.optimizer.built:  # a step whose first trace creates variables is traced twice
             self.optimizer.build(self.trainable_variables)
 
@@ -123,8 +130,20 @@ class TextTask(_MixedIn):
 
     def make_predict_function(self, force: bool = False) -> None:
         """Make ``predict_function`` as Keras does, without XLA."""
+        if force:
+            self._drop_graphs()
         with self._without_xla():
             super().make_predict_function(force)
+
+    def quantize(self, *args: Any, **options: Any) -> None:
+        """Quantise the weights as ``keras.Model.quantize`` does."""
+        super().quantize(*args, **options)
+        self._drop_graphs()
+
+    def _drop_graphs(self) -> None:
+        """Drop the graphs of predictions, which read the layers as they were."""
+        for name in ("answers_of", "bundle"):
+            vars(self._untracked).pop(name, None)
 
     @contextlib.contextmanager
     def _without_xla(self) -> Iterator[None]:
@@ -137,7 +156,9 @@ class TextTask(_MixedIn):
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile a loaded model as it was compiled when it was saved."""
-        self.compile(**keras.saving.deserialize_keras_object(config))
+        # An optimiser that scales the loss is saved as one, unless Keras made it by the policy of the model.
+        scales = self.dtype_policy.name == "mixed_float16"
+        self.compile(**keras.saving.deserialize_keras_object(config), auto_scale_loss=scales)
 
     def _texts_are_in(self, x: object) -> TypeGuard[Texts]:
         if not holds_text(x):
@@ -214,6 +235,8 @@ class TextTask(_MixedIn):
             ValueError: No texts, or data that do not fit them or the model.
         """
         options = {**options, "epochs": epochs, "verbose": verbose, "callbacks": callbacks}
+        if not isinstance(callbacks, keras.callbacks.CallbackList):
+            options["callbacks"] = [*keras.tree.flatten(callbacks or []), EpochRows()]
         options |= {"initial_epoch": initial_epoch}
         data, held_out = None, None
         if self._texts_are_in(x) and not self._is_streamed(x):
@@ -240,6 +263,9 @@ class TextTask(_MixedIn):
         """Let the record of a trained model say that it is trained further."""
         origin = self._untracked.origin
         origin.thresholds = {}  # they were chosen for other weights
+        if origin.temperature is not None:  # so was it, and graphs hold it
+            origin.temperature = None
+            self._drop_graphs()
         if origin.training["dataset"] != NEW_TEXTS:
             origin.training = trained_further(origin, head="kept")
 
@@ -343,11 +369,12 @@ class TextTask(_MixedIn):
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """Return what rebuilds the model: its name and arguments, its words and labels."""
+        """Return what rebuilds the model: its name and arguments, its words, labels and frozen layers."""
         preprocessor, settings = self.preprocessor, None
         if preprocessor is not None:
             settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.vocabulary.settings}
-        return {**dataclasses.asdict(self._untracked.origin), "preprocessor": settings, "name": self.name}
+        own = {"preprocessor": settings, "frozen": frozen_layers(self), "name": self.name}
+        return {**dataclasses.asdict(self._untracked.origin), **own}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Self:
@@ -357,14 +384,20 @@ class TextTask(_MixedIn):
             ValueError: A config that is damaged.
         """
         config = dict(config)
-        name, settings = config.pop("name", None), config.pop("preprocessor", None)
+        name, settings, frozen = (config.pop(key, None) for key in ("name", "preprocessor", "frozen"))
         origin = checked_origin(cls, config)
         preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
         with damaged(cls):
             arguments = {**origin.arguments, "kernel": kernels.check_saved(origin.arguments["kernel"])}
+            if frozen is not None and not (isinstance(frozen, list) and all(isinstance(path, str) for path in frozen)):
+                raise ValueError("'frozen' must be a list of names of layers")
         with uncompiled() as defaults:
             network = registry.build(origin.model, **arguments)
-        return cls._around(network, origin, preprocessor, serialized(defaults), name)
+        task = cls._around(network, origin, preprocessor, serialized(defaults), name)
+        if frozen is not None:  # files of former versions do not say
+            with damaged(cls):
+                freeze(task, frozen)
+        return task
 
     @classmethod
     def _read_preprocessor(cls, origin: Origin, settings: dict[str, Any]) -> StringLayer:
@@ -447,46 +480,11 @@ class TextTask(_MixedIn):
         raise NotImplementedError
 
     def _rows_of_history(self) -> pd.DataFrame:
-        history = getattr(self, "history", None)
-        epochs = [epoch + 1 for epoch in history.epoch] if history else []
-        rows = pd.DataFrame({"epoch": epochs, **(history.history if history else {})})
+        rows = rows_of(getattr(self, "history", None))
         measure = tasks.find(self._task).measure
         scores = ["loss", "val_loss", measure, f"val_{measure}"]  # those that every bundle has
-        return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *scores])))
+        return rows.reindex(columns=list(dict.fromkeys(["epoch", *rows.columns, *scores])))
 
     def save_to_preset(self, folder: str | os.PathLike[str], **options: Any) -> Path:
         """Write the model as a preset, which ``from_preset`` and ``zoo.from_preset`` load. See ``Bundle``'s method."""
         return self.to_bundle().save_to_preset(Path(folder), **options)
-
-
-def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | None) -> dict[str, Any]:
-    """Return the arguments of a model that do not follow from the data, with their defaults.
-
-    Raises:
-        ValueError: A model for another task, an unknown argument (with near matches), or one that the data decide.
-    """
-    models = registry.list_models(task=task)
-    if model not in models:
-        raise checks.unknown_name("model", model, models)
-    if own := [name for name in arguments if name in registry.FROM_DATA]:
-        raise ValueError(f"{', '.join(own)}: the words and labels of a task decide this; leave it out.")
-    return registry.resolve(model, arguments, recipe, complete=False)
-
-
-def check_source(owner: object, texts: object, vocabulary: object) -> None:
-    """Raise ``ValueError`` unless the words of a task come from one place."""
-    if (texts is None) == (vocabulary is None):
-        name = type(owner).__name__
-        raise ValueError(f"{name} takes its words from texts=..., the training texts, or from vocabulary=...")
-
-
-def place_of_division(number: int, share: float) -> int:
-    """Return how many of the texts train where the last ones, this share, are held out, as Keras counts them.
-
-    Raises:
-        ValueError: A share out of range, or one that leaves no texts to train on.
-    """
-    place = math.floor(number * (1 - checks.fraction("validation_split", share)))
-    if not place:
-        raise ValueError(f"validation_split={share} of {number} texts leaves none to train on.")
-    return place

@@ -18,8 +18,9 @@ from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import TextFile
-from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, texts_of
-from dense_lstm_zoo.interfaces.keras_task import TextTask, check_source, place_of_division, resolve_own
+from dense_lstm_zoo.interfaces.arguments import check_source, resolve_own
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, place_of_division, texts_of
+from dense_lstm_zoo.interfaces.keras_task import TextTask
 from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, plain
 from dense_lstm_zoo.interfaces.preprocessors import check_words
 from dense_lstm_zoo.language import assembly
@@ -114,9 +115,10 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         model: A registered language model. See ``list_models(task="language_model")``.
         texts: The training text, from which the words are taken.
         vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``.
-        max_words: Size of the vocabulary. None means all words.
-        min_count: How often a word must occur.
-        direction: ``"forward"``, or ``"backward"`` to read every text from its end.
+        max_words: Size of the vocabulary. None means all words of ``texts``.
+        min_count: How often a word must occur in ``texts``.
+        direction: ``"forward"``, or ``"backward"`` to read every text from its end. None means that of ``vocabulary``,
+            or forward.
         num_steps: Steps per window.
         vectors: A word table's name or a file of word vectors to start from.
         recipe: A published result whose model arguments to use.
@@ -130,7 +132,8 @@ class LanguageModel(TextTask, assembly.LanguageModel):
 
     Raises:
         TypeError: Texts that are not strings.
-        ValueError: An unknown model or argument (with near matches), or a text without words.
+        ValueError: An unknown model or argument (with near matches), or a text without words. ``max_words`` or
+            ``min_count`` beside ``vocabulary``.
 
     Example:
         >>> lines = ["to be or not to be"] * 40
@@ -151,7 +154,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         vocabulary: LanguageVocabulary | None = None,
         max_words: int | None = None,
         min_count: int = 1,
-        direction: str = "forward",
+        direction: str | None = None,
         num_steps: int = 35,
         vectors: str | Path | None = None,
         recipe: str | None = None,
@@ -162,10 +165,11 @@ class LanguageModel(TextTask, assembly.LanguageModel):
         check_tensorflow("Keras tasks")
         checks.integer("num_steps", num_steps)
         arguments = resolve_own(self._task, model, arguments, recipe)
-        check_source(self, texts, vocabulary)
+        check_source(self, texts, vocabulary, max_words=max_words, min_count=min_count)
         if vocabulary is None:
-            words = LanguageVocabulary.from_text(_lines(texts), max_words, min_count).words
-            vocabulary = LanguageVocabulary(words, direction)
+            vocabulary = LanguageVocabulary.from_text(_lines(texts), max_words, min_count)
+        if direction is not None:
+            vocabulary = LanguageVocabulary(vocabulary.words, direction)
         arguments["vocab_size"] = len(vocabulary)
         if vectors is not None:
             matrix = read_vectors(vectors, vocabulary, 1).matrix

@@ -22,6 +22,7 @@ from dense_lstm_zoo.interfaces.inputs import (
     targets_of,
     texts_of,
     token_lists,
+    with_own_dtype,
 )
 from dense_lstm_zoo.tagging.corpus import TaggingCorpus
 
@@ -143,7 +144,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         """
         if self._trained().is_several:
             return float(super().score(texts_of(X), indicators(y, self.bundle_.labels)[1], sample_weight))
-        labels, accepted = column_or_1d(y), self.classes_.tolist()
+        labels, accepted = with_own_dtype(column_or_1d(y)), self.classes_.tolist()
         set_of_labels = set(accepted)
         for label in labels.tolist():
             if label not in set_of_labels:

@@ -26,10 +26,18 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.batching import generated, plan_batches, plan_predictions
 from dense_lstm_zoo.data.frames import is_frame
 from dense_lstm_zoo.data.label_columns import SETS
+from dense_lstm_zoo.interfaces.arguments import check_source, resolve_own
 from dense_lstm_zoo.interfaces.compiling import AUTO, Loss, Metrics, Optimizer, serialized
 from dense_lstm_zoo.interfaces.graph_errors import clear_errors
-from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, indicators, is_matrix, texts_of
-from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
+from dense_lstm_zoo.interfaces.inputs import (
+    Labels,
+    SampleWeights,
+    Texts,
+    indicators,
+    is_matrix,
+    place_of_division,
+    texts_of,
+)
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TextPreprocessor
@@ -89,10 +97,11 @@ class TextClassifier(LabelledTask, keras.Model):
         label_names: The labels in the order of the probabilities.
         num_classes: Their number, for labels that are integers and have no names.
         labels: The labels of a text: ``one``, or ``several``, which may also be none.
-        vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``.
-        oov: What happens to other words, as in ``train``: ``"unk"`` or ``"drop"``.
-        max_tokens: Only the first tokens of a text are read. None means all.
-        vectors: A word table's name or a file of word vectors to start from.
+        vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``. All its word
+            vectors are new, and trained.
+        oov: What happens to other words, as in ``train``: ``"unk"`` or ``"drop"``. None means as in ``vocabulary``.
+        max_tokens: Only the first tokens of a text are read. None means as many as in ``vocabulary``, or all.
+        vectors: A word table's name or a file of word vectors to start from, with ``texts``.
         vector_words: How many of its first words are added to the vocabulary.
         recipe: A published result whose model arguments to use.
         compile: Whether to compile the model as ``zoo.build`` does.
@@ -107,7 +116,7 @@ class TextClassifier(LabelledTask, keras.Model):
     Raises:
         TypeError: Texts that are not strings.
         ValueError: An unknown model or argument (with near matches), no texts, no labels, fewer than two, or another
-            number of names than ``num_classes``.
+            number of names than ``num_classes``. ``vectors`` beside ``vocabulary``.
 
     Example:
         >>> texts, labels = ["a fine film", "dull"] * 4, ["pos", "neg"] * 4
@@ -145,7 +154,7 @@ class TextClassifier(LabelledTask, keras.Model):
         names = self._names(label_names, num_classes)
         is_several = checks.one_of("labels", labels, _LABELS) == SEVERAL
         arguments = resolve_own(self._task, model, arguments, recipe)
-        check_source(self, texts, vocabulary)
+        check_source(self, texts, vocabulary, vectors=vectors, vector_words=vector_words)
         matrix, reads_chars = None, bool(arguments.get("char_filters"))
         if vocabulary is None:
             options: dict[str, Any] = {"max_tokens": max_tokens, "vectors": vectors, "vector_words": vector_words}
@@ -153,6 +162,13 @@ class TextClassifier(LabelledTask, keras.Model):
             if not texts:
                 raise ValueError("texts holds no texts; the words of the model are those of the training texts.")
             vocabulary, matrix = vocabulary_of(texts, chars=reads_chars, oov=oov, **options)
+        else:
+            vocabulary = dataclasses.replace(
+                vocabulary,
+                num_frozen_words=0,  # without vectors, all are trained
+                oov=vocabulary.oov if oov is None else checks.one_of("oov", oov, ("drop", "unk")),
+                max_tokens=vocabulary.max_tokens if max_tokens is None else checks.integer("max_tokens", max_tokens),
+            )
         vocabulary = dataclasses.replace(vocabulary, chars=vocabulary.chars if reads_chars else "")
         arguments |= model_arguments(vocabulary, names, matrix, is_several=is_several)
         origin = Origin(model, plain(arguments), list(names))
@@ -187,6 +203,7 @@ class TextClassifier(LabelledTask, keras.Model):
             metrics = _with_exact_match(metrics)
             if "weighted_metrics" in options:
                 options["weighted_metrics"] = _with_exact_match(options["weighted_metrics"])
+        self._untracked.weighs_metrics = bool(options.get("weighted_metrics"))
         super().compile(optimizer, loss, metrics=metrics, **options)
 
     @classmethod
@@ -306,6 +323,11 @@ class TextClassifier(LabelledTask, keras.Model):
             raise ValueError(
                 "class_weight weighs each decision of several labels, which the model's own loss knows; the model is "
                 "compiled with another. Leave out the loss or class_weight."
+            )
+        if getattr(self._untracked, "weighs_metrics", False):
+            raise ValueError(
+                "class_weight weighs each decision of several labels, and weighted_metrics take a weight for each "
+                "text. Compile the model with metrics=..., or leave out class_weight."
             )
         return of_decisions(by_index), None
 

@@ -19,8 +19,16 @@ from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.classification.fit_inputs import weights_of, without_bytes
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches, plan_predictions, predict_by_token
 from dense_lstm_zoo.data.text import Tokenizer, to_bytes
-from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Sentences, tagged_split, texts_of, token_lists
-from dense_lstm_zoo.interfaces.keras_task import check_source, place_of_division, resolve_own
+from dense_lstm_zoo.interfaces.arguments import check_source, resolve_own
+from dense_lstm_zoo.interfaces.inputs import (
+    Labels,
+    SampleWeights,
+    Sentences,
+    place_of_division,
+    tagged_split,
+    texts_of,
+    token_lists,
+)
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
 from dense_lstm_zoo.interfaces.origins import Origin, plain
 from dense_lstm_zoo.interfaces.preprocessors import TokenPreprocessor
@@ -101,8 +109,9 @@ class TokenClassifier(LabelledTask, CRFTagger):
         texts: The training sentences, from which the vocabulary is taken.
         label_names: The tags in the order of the probabilities.
         num_classes: Their number, for tags that are integers and have no names.
-        vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``.
-        vectors: A word table's name or a file of word vectors to start from.
+        vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``. All its word
+            vectors are new, and trained.
+        vectors: A word table's name or a file of word vectors to start from, with ``texts``.
         vector_words: How many of its first words are added to the vocabulary.
         recipe: A published result whose model arguments to use.
         compile: Whether to compile the model as ``zoo.build`` does.
@@ -117,7 +126,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
     Raises:
         TypeError: Sentences that are neither lists of tokens nor strings.
         ValueError: An unknown model or argument (with near matches), no sentences, no tags, fewer than two, or another
-            number of names than ``num_classes``.
+            number of names than ``num_classes``. ``vectors`` beside ``vocabulary``.
 
     Example:
         >>> tokens, tags = [["Dogs", "bark"], ["Cats", "sleep"]] * 4, [["NOUN", "VERB"]] * 8
@@ -150,7 +159,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
         arguments = resolve_own(self._task, model, arguments, recipe)
-        check_source(self, texts, vocabulary)
+        check_source(self, texts, vocabulary, vectors=vectors, vector_words=vector_words)
         settings = {"case": arguments["case"], "whole_words": bool(arguments["char_filters"])}
         if vocabulary is None:
             sentences = self._sentences(texts, None)
@@ -160,6 +169,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
             vocabulary = built.vocabulary
             if built.matrix is not None:
                 arguments |= {"embedding_matrix": built.matrix, "embedding_dim": built.matrix.shape[1]}
+        else:
+            vocabulary = dataclasses.replace(vocabulary, num_frozen_words=0)  # without vectors, all are trained
         arguments |= {"vocab_size": vocabulary.size, "num_chars": vocabulary.num_chars, "num_tags": len(names)}
         arguments["num_frozen_words"] = vocabulary.num_frozen_words
         origin = Origin(model, plain(arguments), list(names))
@@ -240,6 +251,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
         if isinstance(x, tf.RaggedTensor):
             return [[token.decode() for token in row] for row in x.to_list()]
         split = split or Tokenizer(NEWEST)
+        if hasattr(x, "iloc") and any(isinstance(row, list | tuple | np.ndarray) for row in x):  # a column of tokens
+            x = list(x)
         is_list = isinstance(x, Sequence | np.ndarray) and not isinstance(x, str | bytes)
         raw = [i for i, row in enumerate(x) if isinstance(row, str | bytes)] if is_list else None
         texts = texts_of(x if raw is None else [x[i] for i in raw])

@@ -41,15 +41,8 @@ def compile_model(
     """
     import keras
 
-    from dense_lstm_zoo.models import registry
-
-    # Keras looks at the policy of the model, and here it is that of the layers: in float16, small gradients are zero
-    # unless the loss is scaled.
-    in_float16 = any(layer.compute_dtype == "float16" for layer in registry.network(model).layers)
-    if in_float16 and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     settings = {
-        "optimizer": optimizer,
+        "optimizer": loss_scaled(model, optimizer),
         "loss": loss,
         "metrics": [metric],
         # XLA would compile the whole model again for every shape. JAX runs op by op without it.
@@ -62,3 +55,21 @@ def compile_model(
     if not model.optimizer.built:  # a scaled one would begin anew
         model.optimizer.build(model.trainable_variables)
     return model
+
+
+def loss_scaled(
+    model: keras.Model, optimizer: keras.optimizers.Optimizer | str | None
+) -> keras.optimizers.Optimizer | None:
+    """Return an optimiser for a model, of a model in float16 one that scales the loss: small gradients would be zero.
+
+    Keras looks at the policy of the model, and here it is that of the layers.
+    """
+    import keras
+
+    from dense_lstm_zoo.models import registry
+
+    optimizer = keras.optimizers.get(optimizer)
+    in_float16 = any(layer.compute_dtype == "float16" for layer in registry.network(model).layers)
+    if not in_float16 or optimizer is None or isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        return optimizer
+    return keras.optimizers.LossScaleOptimizer(optimizer)
