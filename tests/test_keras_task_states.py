@@ -1,4 +1,4 @@
-"""What a Keras task remembers beside its weights: epochs, frozen layers, words, and the graphs of its predictions."""
+"""The memory of a Keras task beside its weights: epochs, frozen layers, words, and the graphs of its predictions."""
 
 import copy
 

@@ -99,7 +99,7 @@ class TextClassifier(LabelledTask, keras.Model):
         labels: The labels of a text: ``one``, or ``several``, which may also be none.
         vocabulary: A vocabulary to use, that of a bundle or of another task, instead of ``texts``. All its word
             vectors are new, and trained.
-        oov: What happens to other words, as in ``train``: ``"unk"`` or ``"drop"``. None means as in ``vocabulary``.
+        oov: What happens to other words: ``"unk"`` or ``"drop"``. None means as in ``vocabulary``, or as in ``train``.
         max_tokens: Only the first tokens of a text are read. None means as many as in ``vocabulary``, or all.
         vectors: A word table's name or a file of word vectors to start from, with ``texts``.
         vector_words: How many of its first words are added to the vocabulary.
