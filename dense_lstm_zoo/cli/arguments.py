@@ -63,7 +63,12 @@ def check_threshold(value: object, task: Task) -> None:
         checks.threshold("--threshold", number)
 
 
-def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, ...]:
+def texts(
+    readable: Sequence[str],
+    writable: Sequence[str],
+    otherwise: str = "else like the input",
+    to: str = "write here instead of to standard output",
+) -> tuple[Argument, ...]:
     """Return the arguments of a command that reads texts and writes what a model makes of them."""
     columns = "; columns: for taggers, one token per line, as in CoNLL or CoNLL-U" if "columns" in writable else ""
     columns += (
@@ -78,12 +83,12 @@ def texts(readable: Sequence[str], writable: Sequence[str]) -> tuple[Argument, .
             help="a file of texts: one per line, or a table, depending on its name; - is standard input",
         ),
         *text_format("--file or standard input", readable, column="as in training, else text"),
-        *output("write here instead of to standard output"),
+        *output(to),
         argument(
             "--format",
             dest="form",
             choices=writable,
-            help=f"output format (default: by the name of --output, else like the input){columns}",
+            help=f"output format (default: by the name of --output, {otherwise}){columns}",
         ),
         argument("--prefix", help=f"csv, jsonl, json: {PREFIX}"),
         RAW,

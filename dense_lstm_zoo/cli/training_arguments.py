@@ -17,7 +17,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks.options import COMMON, TRANSFER, Option
 
 MODEL = "a model's name; see dense-lstm-zoo list"
-QUIET = argument("--quiet", dest="progress", action="store_false", help="print nothing")
+QUIET = argument("--quiet", dest="progress", action="store_false", help="print no progress")
 _METAVARS: dict[type, str] = {str: "NAME", int: "N", float: "X", dict: "VALUE"}
 
 

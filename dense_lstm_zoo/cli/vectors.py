@@ -29,7 +29,7 @@ FORMATS = ("npy", "csv")
 @command(
     "embed",
     "Write a vector per text: what a classifier's softmax layer reads.",
-    *texts(records.FORMATS, FORMATS),
+    *texts(records.FORMATS, FORMATS, "which must then end in .npy or .csv", "the file to write; required"),
     example="embed runs/trec --file questions.txt --output questions.npy",
 )
 def embed(bundle: Source, output: str | None, form: str | None, **options: Any) -> None:

@@ -84,7 +84,10 @@ class Option:
 COMMON = (
     Option("epochs", int, "maximum number of epochs", otherwise="the recipe's, else 30; more for under 500 texts"),
     Option(
-        "patience", int, "epochs without a better dev score before training stops", otherwise="the recipe's, else 5"
+        "patience",
+        int,
+        "epochs without a better dev score before training stops",
+        otherwise="the recipe's, else 5; more for few texts",
     ),
     Option(
         "batch_size",

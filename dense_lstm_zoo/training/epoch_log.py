@@ -19,8 +19,8 @@ _ROW = "{:>9}  {:>8}  {:>8}  {:>8} {:1}  {:>7}  {:>7}"
 class EpochLog(keras.callbacks.Callback):
     """Print an aligned line per epoch, and how far the epoch is: a bar on a terminal, else a line once a minute.
 
-    A line has the loss, the scores on the training and the dev texts, a star if no epoch before had a better dev score,
-    the epoch's seconds, and the time left if all epochs are trained, but no more than the limit leaves. Where the dev
+    A line has the loss, the scores on the training and the dev texts, a star if dev is better than ever before, the
+    epoch's seconds, and the time left if all epochs are trained, but no more than the limit leaves. Where the dev
     loss chooses the epoch, the star is the loss's, and the scores are accuracies.
 
     Args:

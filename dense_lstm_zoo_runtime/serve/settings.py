@@ -48,7 +48,7 @@ _HELP = {
     "threads": f"cores that one prediction uses; at most {MOST_THREADS}",
     "max_batch": "texts that are predicted together",
     "max_wait_ms": "milliseconds that a text waits for others to be predicted with; 0 takes what is there",
-    "max_queue": "texts that may wait for each model; more are refused with 503",
+    "max_queue": "texts that may wait for each model and operation; more are refused with 503",
     "max_requests": "requests that are read, queued or predicted at a time; more are refused with 503",
     "max_texts": "texts in a request",
     "max_chars": "characters in a text, or in the tokens of a sentence",
