@@ -67,6 +67,16 @@ def test_json_that_python_reads_but_cannot_write_is_a_bad_row(model, write, tmp_
     assert "nested too deeply" in bad_row["reason"]
 
 
+def test_json_that_would_lose_a_value_is_a_bad_row(model, write, tmp_path):
+    source = write('{"text": "a", "id": 1, "id": 2}\n{"text": "b", "id": 1e400}\n{"text": "c"}\n', "a.jsonl")
+    result = predict(model[0], source, tmp_path / "out")
+    assert (result.predicted, result.bad) == (1, 2)
+    assert [row["reason"] for row in lines_of(tmp_path / "out", "_bad")] == [
+        "the line holds the key 'id' twice in an object; rename or remove one of the two",
+        "the line holds a number that is too large, 1e400; write it as a string",
+    ]
+
+
 def test_half_a_character_is_a_bad_row_and_a_whole_one_in_two_escapes_is_none(model, write, tmp_path):
     halves = [r'"a\ud83d"', r'"a", "more": {"\uDE00": 1}', r'"a", "more": [["\ude00\ud83d"]]']
     valid = [r'"\ud83d\ude00"', r'"a", "more": "\uD83D\uDE00"', r'"\\ud83d"']
@@ -82,7 +92,7 @@ def test_half_a_character_is_a_bad_row_and_a_whole_one_in_two_escapes_is_none(mo
 
 
 def test_json_lines_hold_no_number_that_json_lacks(model, write, tmp_path):
-    write('{"text": "a", "x": 1e999, "more": [{"y": NaN}, -Infinity, 1.5]}\n', "a.jsonl")
+    write('{"text": "a", "x": Infinity, "more": [{"y": NaN}, -Infinity, 1.5]}\n', "a.jsonl")
     pd.DataFrame({"text": ["a", "b"], "x": [1.5, None]}).to_parquet(tmp_path / "a.parquet")
     for name, rows_of in (("a.jsonl", [(None, [{"y": None}, None, 1.5])]), ("a.parquet", [(1.5, None), (None, None)])):
         predict(model[0], tmp_path / name, tmp_path / "out", form="jsonl", overwrite=True)

@@ -42,6 +42,13 @@ def test_the_text_column_is_taken_by_name():
     fails("has 2 columns named 'text'", "text,text\na,b\n", "csv")
 
 
+def test_spaces_around_column_names_tell_columns_apart_or_are_none():
+    assert records_of("text, id\na,1\n", "csv")[0] == ["text", "id"]
+    assert records_of(" text,id, id\na,1,2\n", "csv")[0] == ["text", "id", "id"]  # else there were no text
+    assert records_of("text,id, id\na,1,2\n", "csv")[0] == ["text", "id", " id"]
+    assert records_of("text, words\na,b\n", "csv", text_column=" words")[1] == [("b", ["a", "b"])]
+
+
 def test_blank_lines_are_no_rows_and_an_empty_text_is_one():
     content = "id,text\n1,a\n\n2,\n   \n3,c\n\n"
     assert [text for text, _ in records_of(content, "csv")[1]] == ["a", "", "c"]
@@ -135,12 +142,19 @@ def test_a_taggers_json_may_hold_tokens():
         ('{"text": "a"', "line 2 is not valid JSON"),
         ('["text"]', "line 2 is not a JSON object with text"),
         ('{"txt": "a"}', "Unknown key for input, line 2: 'text'. Did you mean 'txt'.*--text-column"),
+        ('{"text": "a", "id": 1, "id": 2}', "line 2 holds the key 'id' twice in an object"),
+        ('{"text": "a", "id": 1e400}', "line 2 holds a number that is too large, 1e400; write it as a string"),
         ('{"text": null}', "line 2: 'text' must be a string; found None"),
         ('{"text": 5}', "line 2: 'text' must be a string; found 5"),
     ],
 )
 def test_a_json_line_that_cannot_be_read_is_named(line, message):
     fails(message, '{"text": "a"}\n' + line + "\n", "jsonl")
+
+
+def test_lines_that_carriage_returns_alone_end_are_refused():
+    fails(r"input has carriage returns alone at the ends of its lines.*tr '\\r' '\\n'", "one\rtwo\r", "text")
+    assert records_of("one\rtwo\r\nthree\r", "text")[1] == [("one\rtwo", ["one\rtwo"]), ("three", ["three"])]
 
 
 def test_sentences_in_columns_are_tokens_with_their_lines():

@@ -31,6 +31,11 @@ WRITERS = {
 }
 
 
+def _spaced(name):
+    """Return the name of a column as a header has it with a space after each comma."""
+    return name if name in ("text", "label") else f" {name}"
+
+
 def soft_demo(labelled=0.5):
     """The demo corpus with probabilities that favour the right label, of which a part has labels of their own."""
     corpus = small_demo()
@@ -49,6 +54,10 @@ def test_every_kind_of_table_may_hold_probabilities(form, tmp_path):
     path = tmp_path / f"train.{form}"
     WRITERS[form](pd.DataFrame(ROWS), path)
     corpus = zoo.load_corpus(path)
+    WRITERS[form](pd.DataFrame(ROWS).rename(columns=_spaced), tmp_path / f"spaced.{form}")
+    spaced = zoo.load_corpus(tmp_path / f"spaced.{form}").train
+    assert spaced.probabilities.tolist() == corpus.train.probabilities.tolist()
+    assert spaced.teachers == corpus.train.teachers
     assert corpus.label_names == ("bad", "good")
     assert corpus.train.labels == [1, 0, 1, 1]
     assert corpus.train.is_labelled.tolist() == [False, True, True, True]
@@ -59,10 +68,12 @@ def test_every_kind_of_table_may_hold_probabilities(form, tmp_path):
 @pytest.mark.parametrize("form", WRITERS)
 def test_a_table_with_probabilities_needs_no_labels(form, tmp_path):
     path = tmp_path / f"train.{form}"
-    WRITERS[form](pd.DataFrame(ROWS).drop(columns=["label", "teacher"]).iloc[:3], path)
-    corpus = zoo.load_corpus(path)
-    assert corpus.train.labels == [1, 0, 0]
-    assert not corpus.train.is_labelled.any()
+    frame = pd.DataFrame(ROWS).drop(columns=["label", "teacher"]).iloc[:3]
+    for each in (frame, frame.rename(columns=_spaced)):
+        WRITERS[form](each, path)
+        corpus = zoo.load_corpus(path)
+        assert corpus.train.labels == [1, 0, 0]
+        assert not corpus.train.is_labelled.any()
 
 
 def test_a_frame_holds_the_same_as_a_file(tmp_path):
@@ -73,6 +84,8 @@ def test_a_frame_holds_the_same_as_a_file(tmp_path):
     assert own.probabilities.tolist() == read.probabilities.tolist()
     assert own.is_labelled.tolist() == read.is_labelled.tolist()
     assert own.teachers == read.teachers
+    spaced = zoo.load_corpus(frame.rename(columns=_spaced)).train
+    assert (spaced.probabilities.tolist(), spaced.teachers) == (own.probabilities.tolist(), own.teachers)
     without = zoo.load_corpus(frame.drop(columns="label").iloc[:3]).train
     assert without.labels == [1, 0, 0]
     numbers = pd.DataFrame(

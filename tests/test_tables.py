@@ -86,6 +86,12 @@ def test_labels_that_are_equal_numbers_are_one_label_in_all_files_and_formats(wr
     assert (corpus.label_names, corpus.test.labels) == (("4.0", "5.0"), [1])
 
 
+@pytest.mark.parametrize("beginning", ["1" + "0" * 30, "0." + "3" * 29])
+def test_labels_that_differ_in_their_last_of_many_digits_are_two(write, beginning):
+    labels = (f"{beginning}1", f"{beginning}2")
+    assert read_csv(write(f"text,label\na,{labels[0]}\nb,{labels[1]}\n")).label_names == labels
+
+
 @pytest.mark.parametrize("label", ["007", "1,5", "2024-01-01", "5 stars", "1.2.3", "nan", "1e9999", "9" * 900])
 def test_labels_that_are_no_plain_numbers_stay_as_written(write, label):
     assert label in read_csv(write(f'text,label\na,"{label}"\nb,x\n')).label_names
@@ -447,6 +453,16 @@ def test_a_label_of_five_thousand_digits_is_named_by_its_row(write):
 def test_json_that_nests_a_thousand_deep_is_named_by_its_line(write):
     content = '{"text": "a", "label": 0}\n{"text": ' + "[" * 100_000 + "\n"
     fails("line 2 is JSON that is nested too deeply", "jsonl", write(content))
+
+
+def test_json_with_a_key_twice_or_a_number_that_is_too_large_is_named_by_its_line(write):
+    row = '{"text": "a", "label": 0}'
+    for more, message in (
+        ('"label": 1', r"line 2 holds the key 'label' twice in an object; rename or remove one of the two\."),
+        ('"more": [{"x": 1, "x": 1}]', "line 2 holds the key 'x' twice"),
+        ('"more": -1e400', r"line 2 holds a number that is too large, -1e400; write it as a string\."),
+    ):
+        fails(message, "jsonl", write(f'{row}\n{{"text": "b", "label": 1, {more}}}\n'))
 
 
 def test_json_may_hold_99_levels_inside_its_object(write):

@@ -200,12 +200,12 @@ def test_a_tagger_without_spans_says_so_everywhere(tmp_path, capsys):
 def test_the_command_line_writes_spans_as_json_for_spacy_and_for_brat(with_crf, tmp_path, capsys):
     tagger, folder, export = with_crf
     lines = ["The film  was\tgood 😀", "", "café, it was bad"]
-    (tmp_path / "notes.txt").write_bytes("\r\n".join(lines).encode())
-    for source in (folder, export):
+    for source, mark in ((folder, ""), (export, "\ufeff")):
+        (tmp_path / "notes.txt").write_bytes((mark + "\r\n".join(lines)).encode())
         answers = tagger.predict(lines) if source == folder else Predictor(export).predict(lines)
         options = ["predict", source, "--file", tmp_path / "notes.txt", "--overwrite"]
         assert output_of(capsys, *options, "--format", "brat", "--output", tmp_path / "notes.ann")[0] == 0
-        text, rows = "\r\n".join(lines), (tmp_path / "notes.ann").read_text().splitlines()
+        text, rows = mark + "\r\n".join(lines), (tmp_path / "notes.ann").read_text().splitlines()
         spans = [span for answer in answers for span in answer.spans]
         assert len(rows) == len(spans) > 1
         for number, (row, span) in enumerate(zip(rows, spans, strict=True), start=1):

@@ -129,8 +129,8 @@ def _soft_rows(table: object, others: Sequence[Any], rows: np.ndarray) -> SoftRo
         return None
     soft = SoftRows()
     cells = {name: frame[column].tolist() for column, name in labels.items()}
-    has_teacher = soft_labels.TEACHER in frame.columns and soft_labels.TEACHER not in others
-    teachers = frame[soft_labels.TEACHER].tolist() if has_teacher else [None] * len(frame)
+    teacher = soft_labels.teacher_column(frame.columns, others)
+    teachers = [None] * len(frame) if teacher is None else frame[teacher].tolist()
     for row in rows.tolist():
         shares = soft_labels.present({name: values[row] for name, values in cells.items()})
         soft.append(shares, f"the training frame, row {row}, counted from 0", teachers[row])

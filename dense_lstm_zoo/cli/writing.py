@@ -167,6 +167,7 @@ def _write_brat(target: IO[str], options: Options, source: Source, pairs: _Pairs
     """Write the spans of all texts, with their places in the file that has one text per line."""
     number, offset = 1, 0
     for record, sentence in pairs:
+        offset += record.mark
         target.write(sentence.to_brat(number, offset))
         number, offset = number + len(sentence.spans), offset + len(sentence.text) + record.line_end
 

@@ -98,14 +98,20 @@ def read_table(
         raise ValueError(f"{name} is empty; a table begins with a row of column names.")
     if not any(cell.strip() for cell in header):
         raise ValueError(f"{name}, line {line} is blank; it must hold the column names.")
-    names = list(map(unmark_formula, header))
-    stripped = [cell.strip() for cell in names]
-    if set(columns) <= set(stripped) and not set(columns) <= set(names):
-        names = stripped
+    names = _plain_names(list(map(unmark_formula, header)), columns)
     check_columns(name, names, columns, advice, instead)
     if dialect.delimiter not in (_usual(form), delimiter):
         say(f"{name}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
     return Delimited(names, dialect.delimiter, _examples(rows, name, names, columns, dialect.delimiter))
+
+
+def _plain_names(names: list[str], columns: Sequence[str]) -> list[str]:
+    """Return column names without the spaces around them, unless these tell columns apart, or ``columns`` has them."""
+    stripped = [name.strip() for name in names]
+    as_written, plain = (set(columns) <= set(each) for each in (names, stripped))
+    if as_written != plain:
+        return stripped if plain else names
+    return stripped if len(set(stripped)) == len(set(names)) else names
 
 
 def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str, instead: str = "") -> None:
@@ -119,7 +125,7 @@ def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advic
         instead: What the names of several columns begin with that may take the place of all but the first one. Empty
             for none.
     """
-    has_others = instead != "" and sum(column.startswith(instead) for column in names) > 1
+    has_others = instead != "" and sum(column.strip().startswith(instead) for column in names) > 1
     has_others = has_others and set(columns[1:]).isdisjoint(names)
     for column in columns:
         if column not in names:
@@ -133,8 +139,13 @@ def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advic
                 f"{checks.unknown_name(f'column for {name}:', column, names)}{looks} {advice} The first row of a table "
                 "holds these names."
             )
-        if names.count(column) > 1:
-            raise ValueError(f"{name} has {names.count(column)} columns named {column!r}; rename all but one.")
+        check_once(name, names, column)
+
+
+def check_once(name: str, names: Sequence[str], column: str) -> None:
+    """Raise ``ValueError`` if a table has more than one column of a name."""
+    if names.count(column) > 1:
+        raise ValueError(f"{name} has {names.count(column)} columns named {column!r}; rename all but one.")
 
 
 def check_delimiter(delimiter: str | None) -> str | None:

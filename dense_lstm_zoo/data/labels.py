@@ -6,13 +6,14 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from dense_lstm_zoo.display.notes import say
 
 # Numbers as programs write them: with zeros before them, they are codes, such as 007.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|(?=\.[0-9]))(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_EXACT = Context(prec=60)  # digits: more than a label has that is compared as a number
 _UNSEEN = ("Cc", "Cf")  # Unicode's categories of characters without a picture
 
 
@@ -58,7 +59,7 @@ def key(label: str) -> str:
     """
     if len(label) <= 40 and _NUMBER.fullmatch(label):
         number = Decimal(label)
-        return f"{number.normalize():f}" if number else "0"
+        return f"{number.normalize(_EXACT):f}" if number else "0"
     return label.lower() if label.lower() in ("true", "false") else label
 
 

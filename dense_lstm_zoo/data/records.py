@@ -16,7 +16,7 @@ from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import is_conllu_name, sentence_lines
 from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
-from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.data.text_file import check_line_ends, unpacked
 from dense_lstm_zoo.display.notes import say
 
 _BEGINNING = 1 << 16  # bytes that tell the kind or the encoding of a file
@@ -36,6 +36,7 @@ class Record:
         cells: The row's cells, the text among them.
         lines: For a file in columns, each line unchanged with its token, or None if it has none.
         line_end: The number of characters that end its line, for a file of one text per line.
+        mark: The number of characters of a byte order mark before it, likewise.
     """
 
     text: str | list[str]
@@ -44,6 +45,7 @@ class Record:
     cells: list[object] = field(default_factory=list)
     lines: list[tuple[str, str | None]] | None = None
     line_end: int = 1
+    mark: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,9 @@ def read_records(stream: BinaryIO, name: str, options: Options) -> Source:
         options: Its format.
 
     Raises:
-        ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, no such column,
-            more cells than columns, broken quotation marks, broken JSON, a text that is not a string. At the end: a
-            file that has changed meanwhile.
+        ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, lines that
+            carriage returns alone end, no such column, more cells than columns, broken quotation marks, broken JSON, a
+            text that is not a string. At the end: a file that has changed meanwhile.
     """
     before = stamp(stream)
     source = _unchecked(stream, name, options)
@@ -126,12 +128,11 @@ def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     form = options.form
     if form in typed_tables.FORMATS:
         return _typed(unpacked(stream), name, options)
-    lines = _decoded(
-        unpacked(stream), name, options.encoding, "strict" if options.is_strict or form != "text" else "replace"
-    )
+    errors = "strict" if options.is_strict or form != "text" else "replace"
+    lines = _decoded(unpacked(stream), name, options.encoding, errors, has_mark=form == "text")
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
     if form == "text":
-        return Source(_text_lines(lines), ["text"])
+        return Source(_text_lines(lines, name), ["text"])
     if form in ("csv", "tsv"):
         return _table(lines, name, options)
     if form == "jsonl":
@@ -139,10 +140,13 @@ def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     return Source(_sentences(lines, name, options), ["text"])
 
 
-def _text_lines(lines: Iterable[str]) -> Iterator[Record]:
+def _text_lines(lines: Iterable[str], name: str) -> Iterator[Record]:
     for number, line in enumerate(lines, start=1):
-        text = line.rstrip("\r\n")
-        yield Record(text, f"text {number}", cells=[text], line_end=len(line) - len(text))
+        if number == 1:
+            check_line_ends(line, name)
+        mark = int(number == 1 and line.startswith("\ufeff"))
+        text = line[mark:].rstrip("\r\n")
+        yield Record(text, f"text {number}", cells=[text], line_end=len(line) - mark - len(text), mark=mark)
 
 
 def _while_unchanged(
@@ -153,8 +157,10 @@ def _while_unchanged(
     check_unchanged(stream, name, before)
 
 
-def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:
-    """Yield lines with their ends. Only a line feed ends a line."""
+def _decoded(
+    stream: BinaryIO, name: str, encoding: str | None, errors: str, *, has_mark: bool = False
+) -> Iterator[str]:
+    """Yield lines with their ends, and the first of UTF-8 with its mark or without. Only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
     lines = _unbroken(stream, name)
     first = next(lines, b"")
@@ -170,7 +176,7 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
         return
     is_told = False
     for number, line in enumerate(itertools.chain([first] if first else [], lines), start=1):
-        own = codec if number == 1 else codec.removesuffix("-sig")
+        own = codec if number == 1 and not has_mark else codec.removesuffix("-sig")
         try:
             yield line.decode(own)
         except UnicodeDecodeError as error:

@@ -45,13 +45,13 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *
     columns = [
         name
         for name in names
-        if isinstance(name, str) and name.startswith(PREFIX) and name.strip() != PREFIX and name not in without
+        if isinstance(name, str) and name.strip().startswith(PREFIX) and name.strip() != PREFIX and name not in without
     ]
     if len(columns) == 1:
         if says:
             say(f"{location}: the column {columns[0]!r} is not read; soft labels have a column for each label.")
         return {}
-    labels = [column.removeprefix(PREFIX).strip() for column in columns]
+    labels = [column.strip().removeprefix(PREFIX).strip() for column in columns]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise ValueError(
@@ -59,6 +59,12 @@ def label_columns(names: Iterable[Any], without: Sequence[Any], location: str, *
             "around a label do not count."
         )
     return dict(zip(columns, labels, strict=True))
+
+
+def teacher_column(names: Iterable[Any], without: Sequence[Any]) -> Any:
+    """Return the column that names who gave the probabilities, or None. The arguments are as for ``label_columns``."""
+    own = (name for name in names if isinstance(name, str) and name.strip() == TEACHER)
+    return next((name for name in own if name not in without), None)
 
 
 def may_lack(labels: LabelColumns) -> bool:

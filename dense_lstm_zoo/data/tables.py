@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import math
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from dense_lstm_zoo.storage import files
 
 FORMATS = ("csv", "tsv", "jsonl", *typed_tables.FORMATS)
 MOST_IN_MEMORY = 1 << 24  # characters of texts. More are kept in a temporary file
-_LONGEST_LABEL = 1000  # characters. Anything longer is a text, or damage
+LONGEST_LABEL = 1000  # characters. Anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
 _AS_LINES = (
     "In JSON lines each line is an object: "
@@ -180,7 +181,7 @@ def _check_labels(table: Table) -> None:
     )
     wrongs: tuple[tuple[str, Callable[[str], bool]], ...] = (
         ("an empty label among others, as after a separator too many", lambda name: not name),
-        (f"a label longer than {_LONGEST_LABEL:,} characters", lambda name: len(name) > _LONGEST_LABEL),
+        (f"a label longer than {LONGEST_LABEL:,} characters", lambda name: len(name) > LONGEST_LABEL),
         ("a label with a lone surrogate, which cannot be written to a file", lambda name: not checks.is_writable(name)),
     )
     for wrong, is_wrong in wrongs:
@@ -214,7 +215,7 @@ def _instead_of_labels(options: ReadingOptions, may_be_soft: bool) -> str:
     return soft_labels.PREFIX if may_be_soft and soft_labels.may_lack(options.labels) else ""
 
 
-def _place(column: str, names: Sequence[str]) -> int:
+def _place(column: str | None, names: Sequence[str]) -> int:
     """Return the place of a column, or for one that is not there, the place behind the last."""
     return names.index(column) if column in names else len(names)
 
@@ -225,7 +226,7 @@ def _soft_cells(path: Path, names: Sequence[str], columns: Sequence[str]) -> Cal
     if not labels:
         return _no_soft_label
     places = {label: names.index(column) for column, label in labels.items()}
-    teacher_at = len(names) if soft_labels.TEACHER in columns else _place(soft_labels.TEACHER, names)
+    teacher_at = _place(soft_labels.teacher_column(names, columns), names)
 
     def soft_label(cells: Sequence[Any]) -> _SoftLabel:
         shares = soft_labels.present({label: cells[place] for label, place in places.items()})
@@ -247,7 +248,7 @@ def _typed_rows(kind: str, path: Path, content: bytes, options: ReadingOptions, 
         kind,
         columns,
         _NAME_COLUMNS,
-        only=lambda column: column in columns or column.startswith(beginnings),
+        only=lambda column: column in columns or column.strip().startswith(beginnings),
         instead=_instead_of_labels(options, may_be_soft),
     )
     places = [_place(column, source.names) for column in columns]
@@ -274,7 +275,7 @@ def _json_cells(path: Path, lines: Iterator[str], options: ReadingOptions, may_b
         row = parse_json_object(line.removesuffix("\n"), location, " and ".join(map(repr, columns)))
         soft_label = _NO_SOFT_LABEL
         if may_be_soft and (shares := soft_labels.present(soft_labels.of_json(row, columns, location))):
-            soft_label = _SoftLabel(shares, None if soft_labels.TEACHER in columns else row.get(soft_labels.TEACHER))
+            soft_label = _SoftLabel(shares, row.get(soft_labels.teacher_column(row, columns)))
             if soft_labels.may_lack(options.labels) and not any(name in row for name in options.labels.names):
                 row |= dict.fromkeys(options.labels.names)
         for column in columns:
@@ -300,10 +301,11 @@ def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
         needs: The keys that the object must have, for the error.
 
     Raises:
-        ValueError: Not JSON, not an object, nested deeper than 100 levels, or a number with too many digits.
+        ValueError: Not JSON, not an object, nested deeper than 100 levels, an object with the same key twice, a number
+            with too many digits, or one that is too large.
     """
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_object, parse_float=_number)
         if _is_deep(row):
             raise RecursionError
     except json.JSONDecodeError as error:
@@ -311,6 +313,8 @@ def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
         raise ValueError(f"{location} is not valid JSON: {error.msg} at column {error.colno}.{way_out}") from error
     except RecursionError:
         raise ValueError(f"{location} is JSON that is nested too deeply; expected an object with {needs}.") from None
+    except _UnwritableError as error:
+        raise ValueError(f"{location} {error}.") from None
     except ValueError:  # Python's limit of digits
         most = f"{sys.get_int_max_str_digits():,}"
         raise ValueError(f"{location} holds a number of more than {most} digits; write it as a string.") from None
@@ -319,6 +323,25 @@ def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{location} is not a JSON object with {needs}; found {row!r:.80}.")
     return row
+
+
+class _UnwritableError(ValueError):
+    """JSON that Python reads and would not write again as it was."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _UnwritableError(f"holds the key {twice!r:.80} twice in an object; rename or remove one of the two")
+    return row
+
+
+def _number(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise _UnwritableError(f"holds a number that is too large, {digits:.40}; write it as a string")
+    return number
 
 
 def _is_deep(value: object) -> bool:

@@ -165,17 +165,23 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
             lines = encodings.watched(iter(read_line, ""), checks.encoding(encoding), str(path))
             for number, line in enumerate(lines, start=1):
                 stripped = line.rstrip("\r\n")
-                if number == 1 and "\r" in stripped and not line.endswith("\n"):
-                    raise ValueError(
-                        f"{path} has carriage returns alone at the ends of its lines, as old Macs wrote them: "
-                        "tr '\\r' '\\n' < old > new makes them line feeds."
-                    )
+                if number == 1:
+                    check_line_ends(line, str(path))
                 if longest is not None and len(stripped) > longest:
                     raise ValueError(f"{path}, line {number} has more than {longest:,} characters.")
                 yield number, stripped
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
         raise
+
+
+def check_line_ends(first: str, name: str) -> None:
+    """Raise ``ValueError`` if the first line of a file is all of it, and holds others that carriage returns end."""
+    if "\r" in first.rstrip("\r\n") and not first.endswith("\n"):
+        raise ValueError(
+            f"{name} has carriage returns alone at the ends of its lines, as old Macs wrote them: "
+            "tr '\\r' '\\n' < old > new makes them line feeds."
+        )
 
 
 def _whole_lines(stream: BinaryIO) -> bytes:
