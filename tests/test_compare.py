@@ -91,7 +91,7 @@ def test_the_file_of_the_texts_is_not_overwritten_with_their_differences(classif
     file.write_bytes(content := labelled.read_bytes())
     options = ("--output", file, "--overwrite")
     for texts in (("--test-file", file), ("--dataset", file)):
-        assert "mine.csv is the file of the texts; name another" in refused(capsys, *classifiers, *texts, *options)
+        assert "mine.csv is one of the files that are read" in refused(capsys, *classifiers, *texts, *options)
     assert file.read_bytes() == content
 
 

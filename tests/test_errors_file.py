@@ -126,7 +126,7 @@ def test_the_file_of_the_texts_in_a_folder_is_not_overwritten(saved_bundle, labe
     words = ("--dataset", file.parent, "--errors", file, "--overwrite")
     status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
     assert (status, file.read_bytes()) == (2, content)
-    assert "is the file of the texts; name another one" in err
+    assert "is one of the files that are read; name another one" in err
     words = ("--test-file", labelled[0], "--train-file", file, "--errors", file, "--overwrite")
     status, _, err = output_of(capsys, "evaluate", saved_bundle("bilstm"), *words)
     assert (status, file.read_bytes()) == (2, content)
@@ -147,7 +147,7 @@ def test_a_run_of_a_file_needs_the_file_to_score(saved_bundle, capsys, monkeypat
     ("options", "message"),
     [
         (["--errors", "FILE"], "already exists; choose another file, or ask to overwrite it (--overwrite)"),
-        (["--errors", "FILE", "--overwrite"], "is the file of the texts; name another one"),
+        (["--errors", "FILE", "--overwrite"], "is one of the files that are read; name another one"),
         (["--errors", "labelled.csv/wrong.csv"], "labelled.csv"),
         (["--error", "wrong.csv", "--erors", "x"], "Did you mean '--errors'"),
     ],

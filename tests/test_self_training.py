@@ -156,6 +156,8 @@ def test_only_texts_that_the_models_are_sure_of_are_learnt(corpus):
         ("bilstm", {"rounds": 0}, "rounds must be an integer of at least 1"),
         ("bilstm", {"folds": 3}, "self_train takes no folds"),
         ("bilstm", {"temperature": -1}, "temperature"),
+        ("bilstm", {"temperature": 2.0, "recipe": "few_labels"}, "not for a run that fits the last layer alone"),
+        ("bilstm", {"temperature": 2.0, "head": "convex", "epochs": 1}, "not for a run that fits the last layer alone"),
         ("bilstm_tagger", {}, "bilstm_tagger is for tagging"),
     ],
 )
@@ -180,6 +182,14 @@ def test_the_command_takes_the_options_of_the_function_and_of_train(tmp_path, mo
     (tmp_path / "self" / "round0").mkdir(parents=True)  # of a command that was killed
     assert main([*command, "--models", "2"]) == 0
     assert calls[1][1] == {"models": 2, "run_dir": str(tmp_path / "self"), "progress": True}
+
+
+def test_the_command_refuses_a_temperature_of_a_last_layer_alone(tmp_path, capsys):
+    (tmp_path / "raw.txt").write_text("a fine film\n")
+    command = ["self-train", "bilstm", "--dataset", "demo", "--file", str(tmp_path / "raw.txt")]
+    options = ["--run-dir", str(tmp_path / "self"), "--recipe", "few_labels", "--temperature", "2"]
+    assert main([*command, *options]) == 2
+    assert "not for a run that fits the last layer alone" in capsys.readouterr().err
 
 
 def test_texts_are_checked_before_the_first_round(tmp_path, corpus):

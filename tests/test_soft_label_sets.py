@@ -192,6 +192,12 @@ def test_the_loss_is_that_of_the_paper_for_each_label(temperature, hard_weight):
     assert float(agreement.result()) == 1.0
 
 
+def test_targets_at_a_temperature_near_0_are_certain_but_for_a_half():
+    split = Split(["a"], None, probabilities=[[0.5, 0.4, 1, 0, 0.6]], several=True)
+    for temperature in (5e-4, 1e-320):
+        assert distillation.targets(split, temperature)[0, :5].tolist() == [0.5, 0, 1, 0, 1]
+
+
 def test_weights_and_mixtures_are_of_each_decision():
     split = Split(["a", "b"], [[0], None], probabilities=[[0.5, 0.25], [1, 0]])
     np.testing.assert_allclose(distillation.weights(split, {0: 3.0, 1: 1.0}), [[2, 1], [3, 1]])
@@ -333,6 +339,15 @@ def test_files_of_other_models_are_teachers(rows, options, expected, tmp_path):
     (tmp_path / "answers.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     quiet(tmp_path / "answers.jsonl", output=tmp_path / "soft.csv", labels=["food", "staff"], **options)
     np.testing.assert_allclose(zoo.load_corpus(tmp_path / "soft.csv", **SEPARATED).train.probabilities, expected)
+
+
+def test_a_table_that_predict_wrote_teaches_of_texts_with_none_of_the_labels_too(tmp_path):
+    rows = "soup,food,food,0.9,0.9,0.1\nnothing,,,0.8,0.1,0.2\n"
+    (tmp_path / "answers.csv").write_text(f"text,labels,label,probability,p_food,p_staff\n{rows}")
+    quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv", **SEPARATED)
+    soft = zoo.load_corpus(tmp_path / "soft.csv", **SEPARATED).train
+    assert soft.texts == ["soup", "nothing"]
+    np.testing.assert_allclose(soft.probabilities, [[0.9, 0.1], [0.1, 0.2]])
 
 
 def test_several_teachers_of_several_labels_are_averaged(tmp_path):

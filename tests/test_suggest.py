@@ -130,7 +130,7 @@ def test_the_command_writes_a_table_to_fill_in(folder, tmp_path, capsys):
     assert printed.err.startswith("9 texts were asked for, and 3 can be suggested: the others are empty, were trained")
     content = (tmp_path / "raw.csv").read_text()
     assert run("suggest", folder, "--file", tmp_path / "raw.csv", "--output", tmp_path / "raw.csv", "--overwrite") == 2
-    assert "raw.csv is the file of the texts; name another one" in capsys.readouterr().err
+    assert "raw.csv is one of the files that are read; name another one" in capsys.readouterr().err
     assert (tmp_path / "raw.csv").read_text() == content
 
 

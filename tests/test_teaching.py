@@ -179,6 +179,12 @@ def test_labels_of_the_texts_are_kept(tmp_path):
     assert corpus.train.is_labelled.tolist() == [True, False, True]
     assert [corpus.label_names[label] for label in corpus.train.labels][::2] == ["good", "bad"]
     assert result.labelled == 2
+    frame.to_parquet(tmp_path / "raw.parquet")
+    frame.rename(columns={"label": " label"}).to_parquet(tmp_path / "spaced.parquet")
+    (tmp_path / "spaced.csv").write_text("text, label\na,good\nb,\nc,bad\n")
+    spaced = (tmp_path / "raw.parquet", tmp_path / "spaced.parquet", tmp_path / "spaced.csv")
+    for texts in (*spaced, frame.rename(columns={"label": "label "})):
+        assert quiet(by_length, texts, output=tmp_path / "again.csv", labels=LABELS, overwrite=True).labelled == 2
     with pytest.raises(ValueError, match=r"Unknown label of a text to learn: 'god'\. Did you mean 'good'"):
         quiet(by_length, frame.replace("good", "god"), output=tmp_path / "other.csv", labels=LABELS)
 
@@ -277,10 +283,24 @@ def test_damaged_settings_of_a_labelling_are_named_and_may_be_overwritten(folder
     assert len(zoo.load_corpus(tmp_path / "soft.csv").train) == len(TEXTS)
 
 
-@pytest.mark.parametrize(("labels", "error"), [({"bad", "good"}, TypeError), (5, TypeError), ([1, 2], ValueError)])
+@pytest.mark.parametrize(
+    ("labels", "error"),
+    [
+        ({"bad", "good"}, TypeError),
+        (5, TypeError),
+        ([1, 2], ValueError),
+        (["a", "a "], ValueError),
+        (["a", "b" * 1001], ValueError),
+    ],
+)
 def test_labels_have_an_order_and_are_strings(labels, error, tmp_path):
     with pytest.raises(error, match="labels must be"):
         quiet(by_length, output=tmp_path / "soft.csv", labels=labels)
+
+
+def test_spaces_around_labels_do_not_count(tmp_path):
+    result = quiet(by_length, output=tmp_path / "soft.csv", labels=[" bad", "good "])
+    assert result.labels == zoo.load_corpus(tmp_path / "soft.csv").label_names == ("bad", "good")
 
 
 def test_columns_named_by_numbers_are_labels_whatever_their_order(tmp_path):
@@ -314,6 +334,41 @@ def test_two_columns_for_one_label_of_a_file_of_answers_are_refused(tmp_path):
     (tmp_path / "answers.csv").write_text("text,probability_1,probability_1.0\nx,0.9,0.1\n")
     with pytest.raises(ValueError, match=r"of one label twice, as '1' and '1\.0'"):
         quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv", labels=["1", "2"])
+
+
+def test_a_column_that_is_read_and_is_there_twice_is_refused(tmp_path):
+    for header in (
+        "text,label,label",
+        "text,confidence,label,confidence",
+        "text,probability_a,probability_b,probability_b",
+    ):
+        (tmp_path / "answers.csv").write_text(f"{header}\n{','.join('x' * len(header.split(',')))}\n")
+        with pytest.raises(
+            ValueError, match=rf"answers\.csv has 2 columns named '{header.split(',')[-1]}'; rename all"
+        ):
+            quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv")
+    (tmp_path / "raw.csv").write_text("text,label,id,label,id\nx,bad,1,good,2\n")
+    with pytest.raises(ValueError, match=r"raw\.csv has 2 columns named 'label'; rename all but one"):
+        quiet(by_length, tmp_path / "raw.csv", output=tmp_path / "soft.csv", labels=LABELS)
+    (tmp_path / "raw.csv").write_text("text,label,id,id\nx,bad,1,2\n")
+    assert quiet(by_length, tmp_path / "raw.csv", output=tmp_path / "soft.csv", labels=LABELS).labelled == 1
+
+
+def test_columns_of_a_file_of_answers_may_lack_in_the_texts(tmp_path):
+    (tmp_path / "answers.csv").write_text("review;mood\nx;bad\ny;good\n")
+    answers = [tmp_path / "answers.csv"]
+    pd.DataFrame({"review": ["x", "z"]}).to_parquet(tmp_path / "raw.parquet")
+    (tmp_path / "raw.txt").write_text("x\nz\n")
+    columns = {"text_column": "review", "label_column": "mood", "delimiter": ";", "encoding": "utf-8"}
+    for texts in (tmp_path / "raw.txt", tmp_path / "raw.parquet", pd.read_parquet(tmp_path / "raw.parquet")):
+        result = quiet(answers, texts, output=tmp_path / "soft.csv", overwrite=True, **columns)
+        assert (result.texts, result.labelled, result.left_out) == (1, 0, {"without an answer": 1})
+    assert (
+        quiet([*answers, by_length], tmp_path / "raw.txt", output=tmp_path / "both.csv", labels=LABELS, **columns).texts
+        == 2
+    )
+    with pytest.raises(ValueError, match="--text-column is for csv"):
+        quiet(by_length, tmp_path / "raw.txt", output=tmp_path / "new.csv", labels=LABELS, **columns)
 
 
 def test_the_result_shows_few_of_many_labels_on_one_line(tmp_path):
@@ -359,6 +414,21 @@ def test_a_labelling_whose_teacher_died_goes_on_where_it_was(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["soft.csv", "whole.csv"]
 
 
+def test_a_labelling_that_began_with_overwrite_goes_on_where_it_was(tmp_path, capsys):
+    texts, teacher = [f"text number {i}" for i in range(11)], Dying()
+    options = {"output": tmp_path / "soft.csv", "labels": LABELS, "batch_size": 2, "overwrite": True}
+    (tmp_path / "soft.csv").write_text("of another day")
+    for _ in range(2):
+        with pytest.raises(ConnectionError):
+            quiet(teacher, texts, **options)
+    teacher.is_ill = False
+    notes.say.cache_clear()
+    quiet(teacher, texts, **options)
+    assert teacher.texts == texts
+    assert "the answers that Dying has given since the interrupted call began are kept" in capsys.readouterr().err
+    assert zoo.load_corpus(tmp_path / "soft.csv").train.texts == texts
+
+
 @pytest.mark.slow
 def test_a_killed_labelling_is_resumed_in_a_fresh_process(tmp_path):
     program = """
@@ -402,6 +472,13 @@ zoo.teach(slow, texts, output=sys.argv[2], labels=["a", "b"], batch_size=3)
         (by_length, {"labels": LABELS, "texts": []}, ValueError, "The list of texts holds no text to label"),
         (by_length, {"labels": LABELS, "texts": None}, ValueError, "Say what to label"),
         (by_length, {"labels": LABELS, "texts": ["a", 3]}, TypeError, "texts"),
+        (by_length, {"labels": LABELS, "texts": ["a", b"b"]}, TypeError, r"received b'b' \(bytes\) as item 1"),
+        (
+            by_length,
+            {"texts": None, "dataset": Corpus("mine", ("bad", "good"), Split([b"a", b"b"], [0, 1]), None, None)},
+            TypeError,
+            r"the training texts of mine must hold strings; received b'a' \(bytes\) as item 0",
+        ),
         (by_length, {"labels": LABELS, "train_texts": True}, ValueError, "train_texts=True needs dataset"),
         (by_length, {"labels": ["a", "b", "c"]}, ValueError, "returned 2 probabilities per text; there are 3 labels"),
         (lambda texts: [[0.5, 0.6]] * len(texts), {"labels": LABELS}, ValueError, "must add up to 1"),
@@ -448,6 +525,17 @@ def test_outputs_and_files_are_checked_before_any_work(tmp_path, folder):
     (tmp_path / "soft.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="already exists"):
         quiet(never, output=tmp_path / "soft.csv", labels=LABELS)
+    read = {"output": tmp_path / "soft.csv", "overwrite": True}
+    for teacher, texts in (
+        (tmp_path / "soft.csv", None),
+        ([tmp_path / "soft.csv", never], TEXTS),
+        (never, tmp_path / "soft.csv"),
+    ):
+        with pytest.raises(ValueError, match=r"soft\.csv is one of the files that are read; name another one"):
+            quiet(teacher, texts, labels=LABELS, **read)
+    (tmp_path / "soft.csv").write_text("text,label\na,bad\nb,good\n")
+    with pytest.raises(ValueError, match=r"soft\.csv is one of the files that are read; name another one"):
+        quiet(never, dataset=tmp_path / "soft.csv", texts=TEXTS, **read)
     (tmp_path / "empty.txt").write_text("\n  \n")
     with pytest.raises(ValueError, match=r"empty\.txt holds no text to label"):
         quiet(never, tmp_path / "empty.txt", output=tmp_path / "new.csv", labels=LABELS)
@@ -472,6 +560,10 @@ def test_the_command_labels_and_its_file_trains(folder, tmp_path, capsys):
     assert main(["train", "bilstm", "--train-file", soft, *words, *run]) == 0
     out = capsys.readouterr().out
     assert "taught by run, a bilstm trained on none" in out
+    assert main(["label", soft, "-o", soft, "--overwrite"]) == 2
+    assert "soft.csv is one of the files that are read; name another one" in capsys.readouterr().err
+    assert main(["label", soft, "--labels", "good", "-o", str(tmp_path / "x.csv")]) == 2
+    assert "labels must be at least two different strings" in capsys.readouterr().err
     assert "how often the model agrees with its teacher" in out
     assert main(["label", "no_such_preset", "--file", soft, "-o", str(tmp_path / "x.csv")]) == 2
     assert "no_such_preset" in capsys.readouterr().err

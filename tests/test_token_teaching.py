@@ -119,8 +119,13 @@ def test_training_sentences_keep_their_tags_and_scored_ones_are_left_out(tmp_pat
     train, scored = TaggedSplit([["a", "cat"]], [["DET", "NOUN"]]), TaggedSplit([["It", "was", "BAD"]], [TAGS])
     corpus = TaggingCorpus("mine", TaggedSplit([["go", "a", "cat"]], [["VERB", *train.tags[0]]]), scored, train)
     texts = [*SENTENCES, SENTENCES[0], "A cat!", ["white space"], ["-DOCSTART-"], ["###MEDLINE:", "95"]]
+    texts += [["\ufeffa", "b"], ["a\ufeff"]]
     result = quiet(by_length, texts, output=tmp_path / "soft.conll", dataset=corpus, train_texts=True)
-    of_columns = {"with white space in a token": 1, "with a mark between documents, such as -DOCSTART-": 2}
+    of_columns = {
+        "with white space in a token": 1,
+        "with a byte order mark in a token": 2,
+        "with a mark between documents, such as -DOCSTART-": 2,
+    }
     assert result.left_out == {"in dev": 1, "repeated": 1, "in test": 1, **of_columns}
     assert result.labelled == 1
     taught = corpus.with_train(zoo.load_corpus(tmp_path / "soft.conll"))
@@ -149,7 +154,7 @@ def test_answers_of_another_shape_are_refused_by_their_line(more, message, tmp_p
 
 
 def test_tags_are_different_and_a_file_beside_that_is_anothers_is_named(tmp_path):
-    for tags in (["A", "A", "B"], {"A", "B"}):
+    for tags in (["A", "A", "B"], ["A", "A ", "B"], {"A", "B"}):
         with pytest.raises((ValueError, TypeError), match="labels must be"):
             quiet(by_length, output=tmp_path / "soft.conll", labels=tags)
     (tmp_path / "soft.probabilities.jsonl").write_text("mine")
@@ -259,7 +264,18 @@ def test_no_file_is_replaced_unasked(tmp_path):
     with pytest.raises(FileExistsError, match=r"soft\.probabilities\.jsonl already exists"):
         quiet(by_length, labels=TAGS, output=tmp_path / "soft.conll")
     (tmp_path / "soft.conll").write_text("mine")
-    result = quiet(by_length, labels=TAGS, output=tmp_path / "soft.conll", overwrite=True)
+    read = {"output": tmp_path / "soft.conll", "labels": TAGS, "overwrite": True}
+    for teacher, texts in (
+        (tmp_path / "soft.conll", SENTENCES),
+        ([by_length, tmp_path / "soft.txt"], SENTENCES),  # its probabilities are beside it
+        (by_length, tmp_path / "soft.conll"),
+        (by_length, tmp_path / "soft.probabilities.jsonl"),
+    ):
+        (tmp_path / "soft.txt").write_text("mine")
+        with pytest.raises(ValueError, match="is one of the files that are read; name another one"):
+            quiet(teacher, texts, **read)
+        assert {path.read_text() for path in tmp_path.iterdir()} == {"mine"}
+    result = quiet(by_length, **read)
     assert result.texts == len(read_columns(tmp_path / "soft.conll")) == 4
     (tmp_path / "empty.txt").write_text("\n  \n")
     with pytest.raises(ValueError, match=r"empty\.txt holds no sentence to label"):
@@ -273,6 +289,8 @@ def test_the_command_labels_sentences(folder, tmp_path, capsys):
     assert "soft.conll: 4 texts with probabilities of T0, T1" in capsys.readouterr().out
     assert read_columns(soft).is_soft
     assert main(["label", str(answers(tmp_path, "tags")), "-o", str(tmp_path / "a.conll")]) == 0
+    assert main(["label", str(folder), "--file", str(soft), "-o", str(soft), "--overwrite"]) == 2
+    assert "soft.conll is one of the files that are read; name another one" in capsys.readouterr().err
     assert main(["label", str(folder), "--file", str(soft), "-o", str(tmp_path / "x.csv")]) == 2
     assert "gives each word a tag, which a file in columns holds" in capsys.readouterr().err
 

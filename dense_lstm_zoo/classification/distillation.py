@@ -129,9 +129,11 @@ def targets(split: Split, temperature: float = 1.0) -> np.ndarray:
     """
     if split.is_several:
         shares = split.probabilities.astype(np.float64)
-        yes, no = shares ** (1 / temperature), (1 - shares) ** (1 / temperature)
+        with np.errstate(divide="ignore", over="ignore"):  # certainty is an infinite logit
+            logits = np.log(shares) - np.log1p(-shares)
+            softened = 1 / (1 + np.exp(-logits / temperature))
         sets = np.where(split.is_labelled[:, None], split.targets(shares.shape[1]), NO_LABEL)
-        return np.column_stack([yes / (yes + no), sets]).astype(np.float32)
+        return np.column_stack([softened, sets]).astype(np.float32)
     shares = distillation.softened(split.probabilities, temperature)
     labels = np.where(split.is_labelled, np.asarray(split.labels), NO_LABEL)
     return np.column_stack([labels, shares]).astype(np.float32)

@@ -62,7 +62,8 @@ class ClassificationJob(WordVectorJob):
 
     def __init__(self, corpus: Corpus, options: Options, source: Any = None) -> None:
         options = options_for(corpus, options)
-        self._check_teaching(corpus, options)
+        taught.check(corpus, options, "columns probability_NAME")
+        taught.check_temperature(options)
         self.learns_agreement = corpus.dev is None and corpus.train.is_soft and not corpus.train.labelled.any()
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = corpus, options
@@ -86,15 +87,6 @@ class ClassificationJob(WordVectorJob):
                 **vectors,
             )
             self.new_words = self.words.new
-
-    def _check_teaching(self, corpus: Corpus, options: Options) -> None:
-        """Raise ``ValueError`` for options of soft labels that the corpus, or the kind of training, does not have."""
-        taught.check(corpus, options, "columns probability_NAME")
-        if options.temperature is not None and options.head and options.epochs == 1:
-            raise ValueError(
-                f"temperature={options.temperature!r} is not for a run that fits the last layer alone, as a "
-                "regression. Leave it out, or train for more than one epoch."
-            )
 
     @classmethod
     def with_dev_part(cls, corpus: Corpus, options: Options) -> Corpus:

@@ -15,6 +15,8 @@ from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.teaching import soft_files, teachers, token_teachers, token_teaching
+from dense_lstm_zoo.teaching.teach import student_labels
+from dense_lstm_zoo.teaching.token_teaching import student_tags
 
 
 @command(
@@ -73,15 +75,17 @@ def label(
     delimiter = check_delimiter(options.pop("delimiter"))
     is_for_tokens = token_teaching.is_for_tokens(target)
     task = tasks.of_tagged_words() if is_for_tokens else tasks.of_texts_with_labels()
-    (token_teaching.check_target if is_for_tokens else soft_files.check_format)(target)
+    targets = [target, token_teaching.check_target(target)] if is_for_tokens else [target]
+    if not is_for_tokens:
+        soft_files.check_format(target)
     corpus = None if dataset is None else Dataset.resolve(dataset, {}, task.name).load()
+    teachers.check_sources(targets, teacher, file, corpus, are_columns=is_for_tokens)
     if is_for_tokens:
-        names = labels or (corpus and list(corpus.tag_names))
-        source = token_teachers.find(teacher, names, task, options["encoding"])
+        source = token_teachers.find(teacher, student_tags(labels, corpus), task, options["encoding"])
     else:
         columns = {name: options[name] for name in ("text_column", "label_column", "label_separator", "encoding")}
-        names, is_several = labels or (corpus and list(corpus.label_names)), corpus and corpus.is_several
-        source = teachers.find(teacher, names, {**columns, "delimiter": delimiter}, is_several)
+        is_several = None if corpus is None else corpus.is_several
+        source = teachers.find(teacher, student_labels(labels, corpus), {**columns, "delimiter": delimiter}, is_several)
     import_tensorflow()
     settings: dict[str, Any] = {"delimiter": delimiter, "overwrite": overwrite, "labels": labels}
     zoo.teach(source, file, output=output, dataset=corpus, **settings, **options)

@@ -63,7 +63,7 @@ def check_not_read(target: Target | None, sources: Iterable[object], option: str
     for source in sources:
         path = user_path(source) if isinstance(source, str | os.PathLike) else None
         if path is not None and path.is_file() and target.real.samefile(path):
-            raise ValueError(f"{option} {target.path} is the file of the texts; name another one.")
+            raise ValueError(f"{option} {target.path} is one of the files that are read; name another one.")
 
 
 def is_stream(path: Path) -> bool:

@@ -11,6 +11,7 @@ from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import soft_labels
 from dense_lstm_zoo.data.frames import check_frame, is_frame
 from dense_lstm_zoo.data.label_columns import SETS
+from dense_lstm_zoo.data.tables import LONGEST_LABEL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,14 +81,14 @@ def probabilities_of(
 
 
 def check_names(labels: Any) -> list[str]:
-    """Return the names of labels, in the order of a teacher's columns, as a list.
+    """Return the names of labels, in the order of a teacher's columns, as a list, without spaces around them.
 
     Raises:
         TypeError: Anything but a string or a sequence, such as a set, which has no order.
-        ValueError: A name that is not a string, or empty.
+        ValueError: A name that is not a string, or empty, or longer than labels in a table may be.
     """
     if isinstance(labels, str):
-        return [labels]
+        return [labels.strip()]
     if isinstance(labels, bytes | Mapping) or not (isinstance(labels, Sequence) or hasattr(labels, "tolist")):
         raise TypeError(
             f"labels must be a list, in the order of a teacher's columns; received {type(labels).__name__} "
@@ -96,6 +97,12 @@ def check_names(labels: Any) -> list[str]:
     names = list(labels.tolist() if hasattr(labels, "tolist") else labels)
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(f"labels must be strings that are not empty; received {labels!r:.80}.")
+    names = [name.strip() for name in names]
+    if longest := next((name for name in names if len(name) > LONGEST_LABEL), None):
+        raise ValueError(
+            f"labels must be strings of at most {LONGEST_LABEL:,} characters; received one of {len(longest):,}, which "
+            f"begins with {longest[:40]!r}."
+        )
     return names
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _SETTINGS, _ANSWERS = "settings.json", "answers.f32"
+_ANEW = "overwrite"  # in the settings, of a labelling that began with it: no answer in it is older
 
 
 def labelling_folder(output: Target) -> Path:
@@ -43,7 +44,7 @@ class Labelling:
         texts: The texts, in their order: strings, or lists of words, which have a row of answers for each word.
         batch_size: Texts that the teacher is asked for at once.
         overwrite: Whether to discard answers that another teacher, or to other texts, gave, and those of a function,
-            which is known by its name alone.
+            which is known by its name alone. Of a labelling that began so, the function's answers are kept.
 
     Raises:
         BlockingIOError: Another process is labelling there.
@@ -145,10 +146,16 @@ class Labelling:
             **({"labels_per_text": "several"} if self._teacher.is_several else {}),
         }
         path = self.folder / _SETTINGS
-        is_anew = overwrite and self._teacher.is_known_by_name
-        if self._has_answers() and path.is_file() and not is_anew:
+        may_differ = overwrite and self._teacher.is_known_by_name
+        if self._has_answers() and path.is_file():
             before = _read_settings(path, overwrite)
-            if before == json.loads(json.dumps(settings)):
+            began_anew = before.pop(_ANEW, False) is True
+            if before == json.loads(json.dumps(settings)) and (began_anew or not may_differ):
+                if may_differ:
+                    notes.say(
+                        f"{self.folder}: the answers that {self._teacher.name} has given since the interrupted call "
+                        "began are kept; delete the folder to ask for them again."
+                    )
                 return
             if not overwrite:
                 raise ValueError(
@@ -159,7 +166,7 @@ class Labelling:
         if self._has_answers():
             notes.say(f"{self.folder}: the answers of an interrupted labelling are discarded")
         (self.folder / _ANSWERS).unlink(missing_ok=True)
-        files.write_json(path, settings)
+        files.write_json(path, {**settings, **({_ANEW: True} if overwrite else {})})
 
     def _has_answers(self) -> bool:
         path = self.folder / _ANSWERS

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.text_hashes import text_hash
 from dense_lstm_zoo.corpora.own_files import input_format
-from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data import records, typed_tables
+from dense_lstm_zoo.data.delimited import check_once
 from dense_lstm_zoo.data.frames import check_frame, column, is_frame
 from dense_lstm_zoo.data.label_columns import Label, LabelColumns
 from dense_lstm_zoo.storage import files, pipes
@@ -63,6 +65,7 @@ def read_texts(
     label_separator: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    may_lack: bool = False,
 ) -> RawTexts:
     """Read texts to label. Blank ones, and those with a null character, are left out.
 
@@ -74,14 +77,17 @@ def read_texts(
         label_separator: What is between two labels of a text, such as ``|``, where a string holds several.
         encoding: The encoding of a file. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
+        may_lack: Whether the options are those of a file of answers too, so that the texts may lack the column of the
+            labels, and a file what its format does not have.
 
     Raises:
         FileNotFoundError: No such file.
         TypeError: Anything else, or an item that is not a string.
-        ValueError: No texts, or as for ``records.read_records``.
+        ValueError: No texts, a column of labels that is there twice, or as for ``records.read_records``.
     """
     raw, columns = RawTexts(), LabelColumns.of_options(label_column, label_separator, None, default=None)
-    for text, label in _pairs(source, text_column, columns, encoding, delimiter):
+    options = records.Options("text", text_column, encoding=encoding, delimiter=delimiter, is_strict=True)
+    for text, label in _pairs(source, columns, options, may_lack):
         raw.add(text.strip(), label)
     if not raw.texts:
         name = os.fspath(source) if isinstance(source, str | os.PathLike) else "The list of texts"
@@ -90,40 +96,75 @@ def read_texts(
 
 
 def _pairs(
-    source: TextsToLabel, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
+    source: TextsToLabel, columns: LabelColumns, options: records.Options, may_lack: bool
 ) -> Iterator[tuple[str, Label | None]]:
     """Yield each text with its label, or None."""
     if is_frame(source):
         frame = check_frame("texts", source)
-        texts, name = column("the frame", frame, text_column or "text").tolist(), columns.column or "label"
-        own_labels = frame[name].tolist() if name in frame.columns or columns.column else [None] * len(texts)
+        texts = column("the frame", frame, options.text_column or "text").tolist()
+        name = _label_column(frame.columns, columns, "the frame", may_lack)
+        own_labels = [None] * len(texts) if name is None else column("the frame", frame, name).tolist()
         for number, (text, label) in enumerate(zip(texts, own_labels, strict=True)):
             if not isinstance(text, str):
                 raise TypeError(checks.not_text("texts", number, text))
             own = columns.label([label], f"the frame, row {number}, counted from 0")
             yield text, None if own == "" else own
     elif isinstance(source, str | os.PathLike):
-        yield from _of_file(files.existing_file(source), text_column, columns, encoding, delimiter)
+        yield from _of_file(files.existing_file(source), columns, options, may_lack)
     else:
         checks.sequence(source)
-        for chunk in checks.text_chunks(source, 1024):
-            yield from ((text, None) for text in chunk)
+        for number, text in enumerate(source):
+            if not isinstance(text, str):
+                raise TypeError(checks.not_text("texts", number, text))
+            yield text, None
 
 
 def _of_file(
-    path: Path, text_column: str | None, columns: LabelColumns, encoding: str | None, delimiter: str | None
+    path: Path, columns: LabelColumns, options: records.Options, may_lack: bool
 ) -> Iterator[tuple[str, Label | None]]:
     form = input_format(path, records.FORMATS, None, otherwise="text")
-    records.check_options(form, text_column or columns.column, encoding, delimiter)
-    options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter, is_strict=True)
+    if may_lack:
+        options = _of_format(options, form)
+    else:
+        records.check_options(form, options.text_column or columns.column, options.encoding, options.delimiter)
     with pipes.stream(path) as stream:
-        source = records.read_records(stream, str(path), options)
+        source = records.read_records(stream, str(path), dataclasses.replace(options, form=form))
+        has_header = form not in ("text", "jsonl")
+        name = _label_column(source.names, columns, str(path), may_lack) if has_header else None
         for record in source.records:
-            row = dict(zip(record.names, record.cells, strict=True)) if form != "text" else {}
-            if columns.column is not None and columns.column not in row:
-                raise checks.unknown_name(f"column of {record.location}:", columns.column, map(str, row))
-            label = columns.label([row.get(columns.column or "label")], record.location)
+            if form == "jsonl":
+                name = _label_column(record.names, columns, record.location, may_lack)
+            cell = None if name is None else record.cells[record.names.index(name)]
+            label = columns.label([cell], record.location)
             yield str(record.text), None if label == "" else label
+
+
+def _of_format(options: records.Options, form: str) -> records.Options:
+    """Return the options without those that files of a format do not have."""
+    return dataclasses.replace(
+        options,
+        text_column=None if form == "text" else options.text_column,
+        encoding=None if form in typed_tables.FORMATS else options.encoding,
+        delimiter=options.delimiter if form in ("csv", "tsv") else None,
+    )
+
+
+def _label_column(names: Iterable[Any], columns: LabelColumns, location: str, may_lack: bool) -> Any:
+    """Return the name of the column of the labels, or None without one.
+
+    Raises:
+        ValueError: It is there twice, or it has been named and is not there.
+    """
+    names = list(names)
+    if columns.column is None:
+        own = [name for name in names if str(name).strip() == "label"]
+        name = "label" if "label" in own else next(iter(own), None)
+    elif columns.column in names or may_lack:
+        name = columns.column if columns.column in names else None
+    else:
+        raise checks.unknown_name(f"column of {location}:", columns.column, map(str, names))
+    check_once(location, names, name)
+    return name
 
 
 def words_of(tokens: Sequence[str]) -> list[str]:

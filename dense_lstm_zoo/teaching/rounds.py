@@ -20,6 +20,7 @@ from dense_lstm_zoo.tasks.options import SOFT_LABELS
 from dense_lstm_zoo.teaching.labelling import digest
 from dense_lstm_zoo.teaching.raw_texts import keys_of, read_texts
 from dense_lstm_zoo.teaching.teach import teach
+from dense_lstm_zoo.training import request
 from dense_lstm_zoo.training.protocol import run_protocol
 
 if TYPE_CHECKING:
@@ -121,7 +122,10 @@ def self_train(
             "self_train takes no folds: the models of a round label texts together, and each would teach the others "
             "its training texts, which test them. Give seeds with models= (--models)."
         )
-    folder, texts = files.resolved(run_dir), read_texts(texts).texts
+    folder = files.resolved(run_dir)
+    own = {x: training[x] for x in ("recipe", "tensorboard") if x in training}
+    request.check(name, folder / ".new", {x: value for x, value in training.items() if x not in own}, **own)
+    texts = read_texts(texts).texts
     source = {"texts": digest(texts), "augment": augment, "models": models, "seed": seed}
     _check_source(folder, source, rounds)
     corpus = as_corpus(dataset, task.name)

@@ -132,13 +132,14 @@ def teach(
         encoding: The encoding of files. None means UTF-8.
         delimiter: What separates the columns of csv and tsv. None finds it out.
         batch_size: Texts that the teacher is asked for at once: 1,024 of a trained model, 256 of a function.
-        overwrite: Whether to replace an existing file, or an interrupted labelling of another kind.
+        overwrite: Whether to replace an existing file, or an interrupted labelling of another kind. Answers of a
+            function are asked for anew, unless the interrupted call had ``overwrite`` too.
         progress: Whether to print progress.
 
     Raises:
         TypeError: Anything but a teacher, or texts that are not strings.
         ValueError: No texts, a teacher with other labels, or with several per text where the student has one, a value
-            out of range.
+            out of range, or an ``output`` that is one of the files that are read.
         FileExistsError: ``output`` exists and ``overwrite`` is False.
         FileNotFoundError: No such file, folder or preset.
 
@@ -170,8 +171,9 @@ def teach(
         return result
     columns |= of_labels
     corpus: Any = _corpus(dataset)
-    student_labels = _labels(labels, corpus)
-    source = teachers.find(teacher, student_labels, columns, None if corpus is None else corpus.is_several)
+    teachers.check_sources([target], teacher, texts, corpus)
+    own_labels = student_labels(labels, corpus)
+    source = teachers.find(teacher, own_labels, columns, None if corpus is None else corpus.is_several)
     raw = _raw_texts(source, texts, corpus, train_texts, columns)
     own = _own_labels(raw, source)
     soft_files.check_label_sets(target, own)
@@ -235,7 +237,7 @@ def _corpus(dataset: AnyDataset | None) -> AnyCorpus | None:
     return corpus
 
 
-def _labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
+def student_labels(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     """Return the labels of the student, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.label_names)
@@ -256,7 +258,7 @@ def _raw_texts(
 ) -> RawTexts:
     """Return the texts to label."""
     if texts is not None:
-        raw = read_texts(texts, **columns)
+        raw = read_texts(texts, **columns, may_lack=teachers.reads_file(source))
     elif isinstance(source, FileTeacher) and corpus is None:
         raw = RawTexts(list(source.answers.texts), [None] * len(source.answers.texts))
     elif corpus is None:
@@ -267,9 +269,10 @@ def _raw_texts(
         raw = RawTexts()
     if corpus is not None and (train_texts or texts is None):
         own = RawTexts()
-        for text, label, is_labelled in zip(
-            corpus.train.texts, corpus.train.labels, corpus.train.labelled.tolist(), strict=True
-        ):
+        labelled = zip(corpus.train.texts, corpus.train.labels, corpus.train.labelled.tolist(), strict=True)
+        for number, (text, label, is_labelled) in enumerate(labelled):
+            if not isinstance(text, str):
+                raise TypeError(checks.not_text(f"the training texts of {corpus.name}", number, text))
             own.add(text.strip(), _named(label, corpus.label_names) if is_labelled else None)
         for reason, count in own.left_out.items():
             raw.leave_out(reason, count)

@@ -14,7 +14,10 @@ from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data import soft_sentences
 from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage.outputs import check_not_read
+from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.teaching.answers import probabilities_of
 from dense_lstm_zoo.teaching.written_answers import WrittenAnswers, read_answers
 from dense_lstm_zoo_runtime.paths import user_path
@@ -251,6 +254,32 @@ def _single(teacher: object, labels: Sequence[str] | None, columns: dict[str, An
             "matrix, or give dataset=."
         )
     return FunctionTeacher(teacher, labels, is_several=bool(is_several))
+
+
+def reads_file(teacher: Teacher) -> bool:
+    """Return whether a teacher, or one of several, is a file of answers."""
+    members = teacher.teachers if isinstance(teacher, SeveralTeachers) else [teacher]
+    return any(isinstance(each, FileTeacher) for each in members)
+
+
+def check_sources(
+    targets: Sequence[Target], teacher: object, texts: object, corpus: Any, *, are_columns: bool = False
+) -> None:
+    """Raise ``ValueError`` if an output is one of the files that are read.
+
+    Args:
+        targets: The outputs.
+        teacher: As for ``teach``.
+        texts: As for ``teach``.
+        corpus: The corpus that the student is scored on, or None.
+        are_columns: Whether files have probabilities beside them, which are read as well.
+    """
+    origin = getattr(corpus, "origin", None)  # of one that was made in memory there is none
+    sources = [*(teacher if isinstance(teacher, list | tuple) else [teacher]), texts, *(origin.files if origin else ())]
+    paths = [path for each in sources if isinstance(each, str | os.PathLike) if (path := user_path(each)).is_file()]
+    paths += map(soft_sentences.file_beside, list(paths) if are_columns else ())
+    for target in targets:
+        check_not_read(target, paths, "output (--output)")
 
 
 def check_kind(teacher: Teacher, is_several: bool, owner: str) -> None:

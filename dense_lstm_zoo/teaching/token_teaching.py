@@ -18,7 +18,7 @@ from dense_lstm_zoo.teaching import soft_files, token_teachers
 from dense_lstm_zoo.teaching.answers import check_names
 from dense_lstm_zoo.teaching.labelling import Labelling, labelling_folder
 from dense_lstm_zoo.teaching.raw_texts import RawTexts, without_copies
-from dense_lstm_zoo.teaching.teachers import Teacher, say_overlap
+from dense_lstm_zoo.teaching.teachers import Teacher, check_sources, say_overlap
 from dense_lstm_zoo.teaching.token_texts import add, read_sentences
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def label(
             "its characters and neighbours then show. Leave it out, and give more sentences."
         )
     beside, corpus = check_target(target), read_corpus(dataset)
-    source = token_teachers.find(teacher, _tags(labels, corpus), tasks.of_tagged_words(), columns["encoding"])
+    check_sources([target, beside], teacher, texts, corpus, are_columns=True)
+    source = token_teachers.find(teacher, student_tags(labels, corpus), tasks.of_tagged_words(), columns["encoding"])
     for tag in source.labels:
         if len(tag.split()) != 1 or tag == soft_sentences.NO_TAG:
             raise ValueError(f"A file in columns cannot hold the tag {tag!r}; rename it.")
@@ -153,7 +154,7 @@ def label(
     }
 
 
-def _tags(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
+def student_tags(labels: Sequence[str] | None, corpus: Any) -> list[str] | None:
     """Return the tags of the student, checked, or None for those of the teacher."""
     if labels is None:
         return None if corpus is None else list(corpus.tag_names)

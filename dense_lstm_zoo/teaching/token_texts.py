@@ -64,6 +64,8 @@ def add(raw: RawTexts, tokens: list[str], tags: Sequence[str] | None = None) -> 
         raw.leave_out("empty")
     elif not all(len(token.split()) == 1 and token == token.strip() for token in tokens):
         raw.leave_out("with white space in a token")
+    elif any("\ufeff" in token for token in tokens):
+        raw.leave_out("with a byte order mark in a token")
     elif any(map(is_document, tokens)):
         raw.leave_out("with a mark between documents, such as -DOCSTART-")
     else:

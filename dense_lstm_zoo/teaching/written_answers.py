@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import labels as written
 from dense_lstm_zoo.data import records, soft_labels
+from dense_lstm_zoo.data.delimited import check_once
 from dense_lstm_zoo.data.label_columns import Label, LabelColumns, check_one_kind, kind_of, names_of
 from dense_lstm_zoo.data.soft_labels import SoftRows
 from dense_lstm_zoo.display.notes import say
@@ -87,8 +88,8 @@ def read_answers(
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: A file without answers, without the columns, with probabilities that are not, or with a confidence
-            in several labels.
+        ValueError: A file without answers, without the columns or with one of them twice, with probabilities that are
+            not, or with a confidence in several labels.
     """
     path = files.existing_file(path)
     form = input_format(path, records.FORMATS[1:], None)
@@ -96,7 +97,12 @@ def read_answers(
     columns = LabelColumns.of_options(label_column, label_separator, None, default=None)
     soft, texts, answers, places = SoftRows(), list[str](), list[tuple[Label, float]](), list[str]()
     with pipes.stream(path) as stream:
-        for record in records.read_records(stream, str(path), options).records:
+        source = records.read_records(stream, str(path), options)
+        for name in source.names:
+            if name in (*_LABELS, *_CONFIDENCES, "labels", columns.column) or name.startswith("p_"):
+                check_once(str(path), source.names, name)
+        soft_labels.label_columns(source.names, [text_column or "text"], str(path), says=False)
+        for record in source.records:
             if not (text := str(record.text).strip()):
                 continue
             row = dict(zip(record.names, record.cells, strict=True))
@@ -173,7 +179,9 @@ def _answer(
 def _of_predict(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the probabilities of a table that ``predict`` wrote: ``p_NAME`` beside ``label`` and ``probability``."""
     shares = {name.removeprefix("p_"): share for name, share in row.items() if name.startswith("p_")}
-    return shares if "probability" in row and row.get("label") in shares else {}
+    is_of_none = "labels" in row and not row.get("label")  # of several labels, a text may have none
+    is_ours = "probability" in row and "label" in row and (row["label"] in [*shares] or is_of_none)
+    return shares if is_ours else {}
 
 
 def _own_labels(path: Path, soft: SoftRows, answers: list[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.tasks import Task, every_option
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
-from dense_lstm_zoo.training import defaults, effort, run_folder
+from dense_lstm_zoo.training import defaults, effort, run_folder, taught
 from dense_lstm_zoo.training.class_weights import check_loss
 from dense_lstm_zoo_runtime import install
 
@@ -116,7 +116,9 @@ def check(
     values = checks.plain(values)
     one = partial(_check, model, run_dir, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
     if values.get("effort") is None:
-        return one(values, recipe=recipe)
+        request = one(values, recipe=recipe)
+        taught.check_temperature(request.options)
+        return request
     choice = effort.choice(model, values)
     if recipe is not None and recipe == choice.recipe_for_few:  # as the run.toml of a run on few texts has it
         return one(values, recipe=recipe)

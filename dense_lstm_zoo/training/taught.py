@@ -57,6 +57,16 @@ def check(corpus: AnyCorpus, options: Options, columns: str) -> None:
             )
 
 
+def check_temperature(options: Options) -> None:
+    """Raise ``ValueError`` for a temperature of a run that fits the last layer alone, as a regression."""
+    temperature, head = getattr(options, "temperature", None), getattr(options, "head", None)
+    if temperature is not None and head and options.epochs == 1:
+        raise ValueError(
+            f"temperature={temperature!r} is not for a run that fits the last layer alone, as a regression. "
+            "Leave it out, or train for more than one epoch."
+        )
+
+
 def summary(train: TaughtPart, labels: Sequence[str], options: Options) -> str:
     """Return a line about the teacher, for the log."""
     teachers = f"taught by {', '.join(train.teachers)}: " if train.teachers else ""
