@@ -74,7 +74,7 @@ def test_json_lines_are_read_as_such_and_keep_their_keys(run_dir, tmp_path, caps
 
 
 def test_json_lines_hold_no_number_that_json_lacks(run_dir, tmp_path, capsys):
-    (tmp_path / "test.jsonl").write_text('{"said": "it was great", "x": 1e999, "more": {"y": [NaN, 2]}}\n')
+    (tmp_path / "test.jsonl").write_text('{"said": "it was great", "x": Infinity, "more": {"y": [NaN, 2]}}\n')
     _, out, _ = output_of(capsys, "predict", run_dir, "--file", tmp_path / "test.jsonl")
     row = json.loads(out, parse_constant=pytest.fail)
     assert (row["x"], row["more"]) == (None, {"y": [None, 2]})

@@ -113,6 +113,20 @@ def test_files_of_other_models_are_teachers(lines, options, expected, tmp_path):
     assert result.left_out == ({"without an answer": 1} if "z" in expected else {})
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_spaces_around_the_columns_of_answers_do_not_count(form, tmp_path):
+    frame = pd.DataFrame({"text": ["x", "y"], " mood": ["bad", "good"], " confidence": [0.75, 0.5]})
+    path = tmp_path / f"answers.{form}"
+    {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        "parquet": lambda: frame.to_parquet(path),
+    }[form]()
+    for column in ("mood", " mood"):
+        answers = read_answers(path, LABELS, label_column=column)
+        assert answers.rows.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+
+
 def test_the_first_answer_to_a_text_counts_and_others_are_said(tmp_path, capsys):
     (tmp_path / "answers.csv").write_text("text,label\nx,bad\ny,good\nx,good\n")
     quiet(tmp_path / "answers.csv", None, output=tmp_path / "soft.csv")

@@ -94,19 +94,21 @@ def read_answers(
     path = files.existing_file(path)
     form = input_format(path, records.FORMATS[1:], None)
     options = records.Options(form, text_column, encoding=encoding, delimiter=delimiter)
+    label_column = label_column if label_column is None else label_column.strip()
     columns = LabelColumns.of_options(label_column, label_separator, None, default=None)
     soft, texts, answers, places = SoftRows(), list[str](), list[tuple[Label, float]](), list[str]()
     with pipes.stream(path) as stream:
         source = records.read_records(stream, str(path), options)
-        for name in source.names:
+        names_of_columns = [name.strip() for name in source.names]
+        for name in names_of_columns:
             if name in (*_LABELS, *_CONFIDENCES, "labels", columns.column) or name.startswith("p_"):
-                check_once(str(path), source.names, name)
+                check_once(str(path), names_of_columns, name)
         soft_labels.label_columns(source.names, [text_column or "text"], str(path), says=False)
         for record in source.records:
             if not (text := str(record.text).strip()):
                 continue
-            row = dict(zip(record.names, record.cells, strict=True))
-            shares, answer = _answer(row, record.location, text_column, columns)
+            row = dict(zip(map(str.strip, record.names), record.cells, strict=True))
+            shares, answer = _answer(row, record.location, (text_column or "text").strip(), columns)
             soft.append(shares, record.location)
             texts.append(text)
             answers.append(answer)
@@ -149,10 +151,10 @@ def _first_answers(texts: Sequence[str], rows: np.ndarray) -> list[int]:
 
 
 def _answer(
-    row: Mapping[str, Any], location: str, text_column: str | None, columns: LabelColumns
+    row: Mapping[str, Any], location: str, text_column: str, columns: LabelColumns
 ) -> tuple[Mapping[str, Any], tuple[Label, float]]:
     """Return the probabilities of a row or, without any, its label or labels with the confidence in it."""
-    shares = soft_labels.present(soft_labels.of_json(row, [text_column or "text"], location) or _of_predict(row))
+    shares = soft_labels.present(soft_labels.of_json(row, [text_column], location) or _of_predict(row))
     if shares:
         return shares, ("", 1.0)
     column = columns.column or next((name for name in _LABELS if name in row), None)
