@@ -155,14 +155,14 @@ def _label_column(names: Iterable[Any], columns: LabelColumns, location: str, ma
     Raises:
         ValueError: It is there twice, or it has been named and is not there.
     """
-    names = list(names)
-    if columns.column is None:
-        own = [name for name in names if str(name).strip() == "label"]
+    names, name = list(names), columns.column
+    if name is None:
+        own = [each for each in names if str(each).strip() == "label"]
         name = "label" if "label" in own else next(iter(own), None)
-    elif columns.column in names or may_lack:
-        name = columns.column if columns.column in names else None
-    else:
-        raise checks.unknown_name(f"column of {location}:", columns.column, map(str, names))
+    elif name not in names:
+        if may_lack:
+            return None
+        raise checks.unknown_name(f"column of {location}:", name, map(str, names))
     check_once(location, names, name)
     return name
 

@@ -123,8 +123,8 @@ def self_train(
             "its training texts, which test them. Give seeds with models= (--models)."
         )
     folder = files.resolved(run_dir)
-    own = {x: training[x] for x in ("recipe", "tensorboard") if x in training}
-    request.check(name, folder / ".new", {x: value for x, value in training.items() if x not in own}, **own)
+    settings = {x: training[x] for x in training if x not in ("recipe", "tensorboard")}
+    request.check(name, folder / ".new", settings, recipe=training.get("recipe"))  # also what only later rounds take
     texts = read_texts(texts).texts
     source = {"texts": digest(texts), "augment": augment, "models": models, "seed": seed}
     _check_source(folder, source, rounds)
