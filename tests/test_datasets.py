@@ -157,6 +157,8 @@ BAD_TEXTS = {
     "unknown and empty": ((["a", "b"], ["", "x"]), {"label_names": ["x", "y"]}, "Unknown label ''. Accepted: x, y."),
     "unknown": ((["a", "b"], ["x", "posit"]), {"label_names": ["x", "positive"]}, "Did you mean 'positive'"),
     "out of range": ((["a", "b"], [0, 2]), {"label_names": ["x", "y"]}, "Labels must be from 0 to 1; item 1"),
+    "a large number": ((["a", "b"], [0, 2_000_000_000]), {}, "the largest of 2 different ones is 2000000000. Number"),
+    "beyond integers": ((["a", "b"], [0, 2**70]), {}, "Labels must be from 0 to 2147483647; item 1"),
     "names twice": ((["a", "b"], [0, 1]), {"label_names": ["x", "x"]}, "label_names must be different strings"),
     "no vocabulary": ((["a"],), {}, "vocabulary=train.vocabulary"),
     "no names": ((["a"], [0]), {"vocabulary": KNOWN}, "label_names=train.label_names"),

@@ -61,6 +61,21 @@ def test_rows_that_were_written_after_the_saved_state_are_scored_again(tmp_path)
     assert read_dev_curve(tmp_path).to_numpy().tolist() == [[1, 2, 0.5], [1, 4, 0.75]]
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("epoch,step\n1,2\n", "its columns are not epoch, batch and dev_accuracy"),
+        ("epoch,batch,dev_accuracy\n1,9\x1b[2J,0.5\n", "could not convert"),
+        ("epoch,batch,dev_accuracy\n1,2,high\n", "could not convert"),
+        ("epoch,batch,dev_accuracy\n1,2,\n", "it holds numbers that are not finite"),
+    ],
+)
+def test_a_strangers_curve_is_checked(tmp_path, content, reason):
+    (tmp_path / "dev_curve.csv").write_text(content)
+    with pytest.raises(zoo.BundleError, match=rf"dev_curve\.csv is damaged: {reason}"):
+        read_dev_curve(tmp_path)
+
+
 @pytest.mark.slow
 def test_a_run_does_not_take_the_curve_of_one_that_it_overwrites(tmp_path):
     with interrupted(epoch=1, batch=4):

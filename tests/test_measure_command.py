@@ -96,6 +96,14 @@ def test_numbers_and_texts_are_checked_before_any_work(answers, saved_bundle):
             zoo.measure(saved_bundle("dc_bilstm"), **options)
 
 
+def test_the_file_of_the_texts_is_not_overwritten_with_what_they_cost(tmp_path, capsys):
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text\nfine\n")
+    assert main(["measure", "runs/none", "--texts", str(texts), "--output", str(texts), "--overwrite"]) == 2
+    assert "is one of the files that are read; name another one" in capsys.readouterr().err
+    assert texts.read_text() == "text\nfine\n"
+
+
 def test_a_row_has_every_column_and_one_failure_does_not_cost_the_others(answers, saved_bundle):
     answers |= {"dc_bilstm": result(), "di_bilstm": process.WorkerError("out of memory")}
     answers |= {"dense_lstm_lm": result(task="language_model", warnings=["another kernel runs"])}

@@ -41,6 +41,7 @@ def test_the_command_writes_one_text_per_line(packed, tmp_path, capsys):
     assert (status, out) == (0, "")
     assert output.read_text() == "it 's good , is n't it ?\nfine .\n"
     assert "2 lines, 10 tokens; 1 texts without tokens are left out" in err
+    assert "reviews.csv: 3 texts, " in err  # the progress has its last line
     raw = zoo.load_corpus("text", task="language_model", train_file=output)
     assert list(raw.dev) == ["fine ."]
 

@@ -196,6 +196,8 @@ def test_the_command_joins_saved_language_models(tmp_path, capsys):
     assert joined.models["backward"]["sha256"] == files.sha256(tmp_path / "back" / "manifest.json")
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err
+    assert main(["join-lm", forward, backward, "--output", forward, "--overwrite"]) == 2
+    assert "is one of the language models that it is made of" in capsys.readouterr().err
     assert main(["join-lm", forward, backward, forward, "--output", str(tmp_path / "other")]) == 2
     assert "received 3" in capsys.readouterr().err
     with pytest.raises(ValueError, match="must read forward, but this one reads backward"):

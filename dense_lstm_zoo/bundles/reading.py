@@ -23,10 +23,23 @@ DEV_CURVE = bundle_names.DEV_CURVE
 
 
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:
-    """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None."""
+    """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None.
+
+    Raises:
+        BundleError: Other columns, or cells that are not finite numbers: the file may come from a stranger.
+    """
+    import numpy as np
     import pandas as pd
 
-    return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
+    if not (folder / DEV_CURVE).is_file():
+        return None
+    with named(folder / DEV_CURVE):
+        curve = pd.read_csv(folder / DEV_CURVE)
+        if list(curve.columns) != ["epoch", "batch", "dev_accuracy"]:
+            raise ValueError("its columns are not epoch, batch and dev_accuracy")
+        if len(curve) and not np.isfinite(curve.to_numpy(np.float64)).all():
+            raise ValueError("it holds numbers that are not finite")
+        return curve
 
 
 def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = None) -> Any:
@@ -44,8 +57,7 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
     evaluation = checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in names else {}
     with named(path / "history.csv"):
         history = pd.read_csv(path / "history.csv")
-    with named(path / DEV_CURVE):
-        curve = read_dev_curve(path) if DEV_CURVE in names else None
+    curve = read_dev_curve(path) if DEV_CURVE in names else None
     with named(path / text_hashes.FILE):
         texts = text_hashes.read_hashes(path / text_hashes.FILE) if text_hashes.FILE in names else None
     weights = path / "model.weights.h5"

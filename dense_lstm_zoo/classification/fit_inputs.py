@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
 _MOST_IDS = 1 << 31  # batches hold int32
+_MOST_NUMBERED = 10_000  # classes that few labels may number; each has a name
 
 
 def rows_of(ids: Any, lengths: npt.ArrayLike | None = None, vocab_size: int | None = None) -> list[Any]:
@@ -173,10 +174,21 @@ def labels_of(
                 f"({type(other).__name__})."
             )
         indices = class_indices(values, num_texts, None if names is None else len(names))
-        names = tuple(map(str, range(int(indices.max()) + 1))) if names is None else names
+        names = _numbered(indices) if names is None else names
     if len(names) < 2:
         raise ValueError(f"A classifier needs at least two labels; received only {names[0] if names else 'none'!r}.")
     return indices, names
+
+
+def _numbered(indices: np.ndarray) -> tuple[str, ...]:
+    """Return the names of labels that are integers: their digits, up to the largest."""
+    size, count = int(indices.max()) + 1, len(np.unique(indices))
+    if size > max(_MOST_NUMBERED, 100 * count):
+        raise ValueError(
+            f"Labels must be integers from 0, each the index of a class; the largest of {count:,} different ones is "
+            f"{size - 1}. Number them from 0, or give them as strings."
+        )
+    return tuple(map(str, range(size)))
 
 
 def without_bytes(label: Any) -> Any:
@@ -223,14 +235,13 @@ def class_indices(labels: Iterable[Any], num_texts: int, num_classes: int | None
                 f"Labels must be all integers{'' if num_classes is None else f' from 0 to {num_classes - 1}'}; item "
                 f"{number}, counted from 0, is {label!r:.80} ({type(label).__name__}). text_dataset also takes names."
             )
-    indices = np.array(values, np.int64)
     limit = _MOST_IDS if num_classes is None else checks.integer("num_classes", num_classes, 2)
-    wrong = np.flatnonzero((indices < 0) | (indices >= limit))
-    if wrong.size:
+    wrong = next((i for i, label in enumerate(values) if not 0 <= label < limit), None)
+    if wrong is not None:
         raise ValueError(
-            f"Labels must be from 0 to {limit - 1}; item {wrong[0]}, counted from 0, is {indices[wrong[0]]}."
+            f"Labels must be from 0 to {limit - 1}; item {wrong}, counted from 0, is {values[wrong]!s:.80}."
         )
-    return indices.astype(np.int32)
+    return np.array(values, np.int32)
 
 
 def weights_of(weights: Iterable[float], num_texts: int) -> np.ndarray:

@@ -36,7 +36,9 @@ def curves(bundles: list[Source], output: str | None, overwrite: bool) -> None:
     print("bundle\tbatches\tbest dev accuracy\tat batch")
     for bundle, curve in curves.items():
         best = curve.loc[curve["dev_accuracy"].idxmax()]
-        print(f"{escape_controls(bundle)}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
+        print(
+            f"{escape_controls(bundle)}\t{int(curve['batch'].max())}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}"
+        )
     if picture:
         from dense_lstm_zoo.display import plots
 

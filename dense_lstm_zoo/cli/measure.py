@@ -17,7 +17,7 @@ from dense_lstm_zoo.data.delimited import check_delimiter
 from dense_lstm_zoo.measuring import rows
 from dense_lstm_zoo.measuring.measure import MAX_TEXTS, REPEATS, TIMEOUT, prepare
 from dense_lstm_zoo.storage import files, pipes
-from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.outputs import check_not_read, check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo_runtime.streams import unread_output
 
@@ -64,6 +64,7 @@ def measure(
 ) -> int:
     """Print a line for each run, write the rows of those that could be measured, and return the exit status."""
     target = None if output is None else check_output(output, overwrite)
+    check_not_read(target, [texts], "--output")
     options = records.Options(input_form or "", text_column, encoding=encoding, delimiter=check_delimiter(delimiter))
     if texts is None and options != records.Options(""):
         raise ValueError(

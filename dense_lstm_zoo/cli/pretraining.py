@@ -64,6 +64,7 @@ def tokenize(
                 target.write(" ".join(tokens) + "\n")
                 lines, count = lines + 1, count + len(tokens)
             progress.update(texts)
+        progress.finish(texts)
     if target_file:
         left_out = f"; {texts - lines:,} texts without tokens are left out" if lines < texts else ""
         print(escape_controls(f"{output}: {lines:,} lines, {count:,} tokens{left_out}"), file=sys.stderr)
@@ -103,6 +104,11 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
         raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
     target = files.check_new_folder(output, "bundle" if overwrite else None)
     folders = [presets.open_folder(run) for run in runs]
+    for folder in folders:
+        if target.real == folder.path.resolve():
+            raise ValueError(
+                f"--output {output} is one of the language models that it is made of; name another folder."
+            )
     import_tensorflow()
     encoder = zoo.join_language_models(*folders)
     encoder.save(target, dtype=dtype, overwrite=overwrite)
