@@ -14,6 +14,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.split import Split
+from dense_lstm_zoo.comparing import sides
 from dense_lstm_zoo.comparing.comparison import Comparison, Row
 from dense_lstm_zoo.comparing.differences import Interval, bootstrap, mcnemar, paired_t
 from dense_lstm_zoo.comparing.outcomes import OfClass, counts_of_classes, of_label_sets, of_labels
@@ -144,6 +145,8 @@ def test_runs_have_students_interval_and_folds_a_wider_one():
     assert math.isnan(paired_t([1.0], [2.0]).low)
     assert math.isnan(paired_t([0.9, 0.92], [0.88, 0.9]).low)  # the same difference twice shows no spread
     assert paired_t([0.9, 0.8], [0.9, 0.8]) == Interval(0.0, 0.0, 0.0)
+    for scores in ([math.nan, 1.0], [math.inf, 1.0], [math.inf, -math.inf]):
+        assert paired_t(scores, [1.0, 2.0]).text(1) in ("-", "+inf")
 
 
 def test_a_difference_of_a_few_texts_is_not_called_better():
@@ -295,6 +298,40 @@ def test_runs_on_a_users_file_are_compared_on_the_test_file_that_both_recorded(l
     assert comparison.dataset == "fold 1 of 5 of csv"
 
 
+def test_runs_on_a_file_in_place_of_a_corpus_own_training_texts_are_compared_on_the_files(tmp_path):
+    def texts(split):
+        return sides.read_texts(*map(sides.Side.open, folders), None, split, {})[1]
+
+    demo, files = zoo.load_corpus("demo", task="classification"), [tmp_path / "mine.csv", tmp_path / "other.csv"]
+    rows = [f"my own text {i},{name}" for i in range(10) for name in demo.label_names]
+    for file in files:
+        file.write_text("\n".join(["text,label", *rows]))
+    folders = []
+    for name, seed in (("a", 3), ("b", 4)):
+        trained = other("lstm", seed)
+        trained.config["training"] |= {"dataset": "demo", "files": {"train_file": "mine.csv"}, "fold": [1, 5]}
+        folders.append(trained.save(tmp_path / name))
+    for unsure in ("test", "train"):  # without run.toml
+        with pytest.raises(ValueError, match=f"have no {unsure} texts that are known"):
+            texts(unsure)
+    for folder in folders:
+        with_run_file(folder, dataset="demo", train_file=str(files[0]), folds=5, only_folds=[1])
+    fold = zoo.load_corpus("demo", train_file=files[0]).fold(1, 5)
+    assert (texts("test").texts, texts("train").texts) == (fold.test.texts, fold.train.texts)
+    with pytest.raises(ValueError, match="A fold has no dev set"):
+        texts("dev")
+    with_run_file(folders[1], dataset="demo", train_file=str(files[1]), folds=5, only_folds=[1])
+    with pytest.raises(ValueError, match=r"a has those of .*mine\.csv, .*b those of .*other\.csv"):
+        texts("test")
+    for folder, own in zip(folders, ({}, {"text_column": "text"}), strict=True):
+        with_run_file(folder, dataset="demo", train_file=str(files[0]), **own)
+    with pytest.raises(ValueError, match=r"trained with the defaults, .*b with text_column='text'"):
+        texts("train")
+    with_run_file(folders[1], dataset="demo", train_file=str(files[0]))
+    assert texts("train").texts == [row.partition(",")[0] for row in rows]
+    assert texts("test") == demo.test  # the corpus's own
+
+
 def test_a_model_that_was_trained_on_the_texts_is_named(classifiers):
     from dense_lstm_zoo.bundles.text_hashes import hash_texts
 
@@ -406,6 +443,15 @@ def test_folders_of_runs_are_compared_seed_by_seed(tmp_path, capsys):
     assert "two runs with the same seeds" in refused(capsys, first, lonely)
     elsewhere = runs(tmp_path / "c", "bilstm", [0.8, 0.9], dataset="trec")
     assert "differ in their corpus (mine and trec)" in refused(capsys, first, elsewhere)
+
+
+def test_runs_with_a_score_that_is_not_finite_say_nothing_of_chance(tmp_path, capsys):
+    first = runs(tmp_path / "a", "lstm", [0.8, math.nan])
+    second = runs(tmp_path / "b", "bilstm", [0.7, 0.8])
+    assert json.loads((first / "seed2" / "metrics.json").read_text())["test_accuracy"] is None
+    assert zoo.compare(first, second).verdict == "Nothing is known of chance in the difference of accuracy."
+    status, out, _ = output_of(capsys, "compare", first, second, "--format", "json")
+    assert (status, json.loads(out)["scores"][0]["first"]) == (0, None)
 
 
 def test_folders_of_folds_have_the_corrected_interval(tmp_path):

@@ -108,7 +108,7 @@ def paired_t(ours: Sequence[float], theirs: Sequence[float], folds: int | None =
     """Return the mean difference of the scores of runs with Student's 95 % interval.
 
     It is NaN for a single pair, and for pairs that all have the same difference, as scores of few texts may: such runs
-    say nothing of chance.
+    say nothing of chance. It is also NaN where a score is not finite.
 
     The folds of a cross-validation share most of their training texts, and so their scores vary together. Their
     variance is corrected for that: ``1 / n`` becomes ``1 / n + (test texts) / (training texts)``. The texts that each
@@ -128,7 +128,10 @@ def paired_t(ours: Sequence[float], theirs: Sequence[float], folds: int | None =
         '+1.00 (-2.93 to 4.93)'
     """
     differences = [first - second for first, second in zip(ours, theirs, strict=True)]
-    mean, count = statistics.fmean(differences), len(differences)
+    count = len(differences)
+    if not all(map(math.isfinite, differences)):
+        return Interval(sum(differences) / count, math.nan, math.nan)
+    mean = statistics.fmean(differences)
     if count < 2 or (mean and statistics.stdev(differences) <= 1e-12 * max(1.0, abs(mean))):
         return Interval(mean, math.nan, math.nan)
     from scipy import stats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from pathlib import Path
@@ -79,7 +80,7 @@ def compare_runs(first: str | Path, second: str | Path, split: str = "test") -> 
     for score in comparison.SCORES:
         name = f"{split}_{score}"
         if all(name in row[run] for row in runs for run in common):
-            ours, theirs = (_by_fold({run: float(row[run][name]) for run in common}) for row in runs)
+            ours, theirs = (_by_fold({run: _score(row[run][name]) for run in common}) for row in runs)
             rows.append(Row(score, statistics.fmean(ours), statistics.fmean(theirs), paired_t(ours, theirs, folds)))
     left_out = sorted(row["run"] for rows in runs for run, row in rows.items() if run not in common)
     notes = [f"Runs without a partner are left out: {', '.join(left_out):.200}."] if left_out else []
@@ -96,6 +97,11 @@ def compare_runs(first: str | Path, second: str | Path, split: str = "test") -> 
         scores=rows,
         notes=notes,
     )
+
+
+def _score(value: float | None) -> float:
+    """Return a recorded score. One that was not finite is recorded as None."""
+    return math.nan if value is None else float(value)
 
 
 def _by_fold(scores: dict[_Run, float]) -> list[float]:

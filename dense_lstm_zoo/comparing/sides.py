@@ -71,7 +71,8 @@ class Side:
         columns = self.config["training"].get("columns", {})
         path = self.source.path / run_file.NAME if isinstance(self.source, BundleFolder) else None
         if path is None or not path.is_file():
-            return {"dataset": name, **columns}
+            fold = self.config["training"].get("fold")
+            return {"dataset": name, **columns, **({"folds": fold[1], "only_folds": fold[:1]} if fold else {})}
         settings = run_file.read_settings(path)
         options = (*run_file.DATA, "folds", "only_folds")
         return {"dataset": name, **columns, **{option: settings[option] for option in options if option in settings}}
@@ -97,6 +98,8 @@ def check_pair(first: Side, second: Side) -> None:
 def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
     """Return the dataset that both were trained on, of their own files only the one with the texts of a split.
 
+    The dev and test texts of a published corpus are its own. Its training texts, which folds divide, may be a file's.
+
     Raises:
         ValueError: They were trained on two corpora, or have no texts of this split in common.
     """
@@ -118,16 +121,24 @@ def dataset_of_training(first: Side, second: Side, split: str) -> Dataset:
     count, numbers = folds[0]
     task = first.task
     own_file = "train_file" if count else f"{split}_file"
-    if names[0] not in task.sources:
-        files = [data.get(own_file) for data in both]
-        if files[0] is None and files[1] is None:
-            raise ValueError(f"{first.name} and {second.name} have no {split} texts that are known. {_NAME_TEXTS}.")
-        if files[0] != files[1]:
-            own = [f"those of {file}" if file else "none that are known" for file in files]
-            raise ValueError(
-                f"The {split} texts must be the same: {first.name} has {own[0]}, {second.name} {own[1]}. {_NAME_TEXTS}."
-            )
-    if names[0] in task.sources:
+    is_published = names[0] in task.sources
+    if is_published and own_file != "train_file":
+        return Dataset(names[0], task.name)
+    files = [data.get(own_file) for data in both]
+    # A bundle without its run.toml records that it had files or a teacher, but not where these texts are.
+    has_own = [bool(side.config["training"].keys() & {"files", "taught_by"}) for side in (first, second)]
+    texts = [
+        names[0] if file is None and is_published and not has_file else file
+        for file, has_file in zip(files, has_own, strict=True)
+    ]
+    if texts[0] is None and texts[1] is None:
+        raise ValueError(f"{first.name} and {second.name} have no {split} texts that are known. {_NAME_TEXTS}.")
+    if texts[0] != texts[1]:
+        own = [f"those of {text}" if text else "none that are known" for text in texts]
+        raise ValueError(
+            f"The {split} texts must be the same: {first.name} has {own[0]}, {second.name} {own[1]}. {_NAME_TEXTS}."
+        )
+    if files[0] is None:
         return Dataset(names[0], task.name, {}, count, numbers[0] if numbers else None)
     options, others = (
         {
@@ -180,7 +191,9 @@ def read_texts(
     check_not_read(target, resolved.files, "--output")
     if resolved.fold is not None:
         corpus = resolved.load().fold(resolved.fold, resolved.folds)
-        return f"fold {resolved.fold} of {resolved.folds} of {corpus.name}", corpus.test, corpus.label_names
+        if (part := getattr(corpus, split)) is None:
+            raise ValueError(f"A fold has no {split} set: each run holds out texts of its own. {_NAME_TEXTS}.")
+        return f"fold {resolved.fold} of {resolved.folds} of {corpus.name}", part, corpus.label_names
     check_complete(resolved.options.get("label_columns"), first.labels)
     name, part, label_names = resolved.load_part(split)
     return name, part, label_names or None

@@ -223,11 +223,13 @@ class Dataset:
     def load_part(self, split: str) -> tuple[str, Any, Sequence[str]]:
         """Return the name of a part, what ``evaluate`` takes of it, and its label names. Nothing else is read of files.
 
+        A training file in place of a published corpus's training texts is read with the corpus, for its labels.
+
         Raises:
             ValueError: A corpus without that part, or as for ``load``.
         """
         file = self.options.get(f"{split}_file")
-        if file is not None:
+        if file is not None and source_of(self.name, self.task) is None:
             columns = {name: value for name, value in self.options.items() if not name.endswith("_file")}
             return Path(file).name, *read_split(self.name, file, **columns)
         corpus = self.load()
