@@ -132,6 +132,8 @@ def build(
     corpus = corpus_of(best)
     if seeds > 1:
         best.metrics["chosen"] = f"best of {seeds} seeds on dev"
+    if tested_on:
+        best.config["training"]["fold"] = [1, FOLDS]
     if plan.teacher:
         best.config["training"]["taught_by"]["teachers"] = [plan.teacher]
     best.metrics |= {**tested_on, **speed(best, corpus.dev)}

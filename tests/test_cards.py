@@ -45,7 +45,7 @@ def test_known_failures_of_a_tagger_and_of_many_labels():
 
 def test_a_card_names_size_speed_and_what_to_cite(tmp_path):
     bundle = scored_bundle(["no", "yes"])
-    bundle.config["training"]["dataset"] = "trec"
+    bundle.config["training"] |= {"dataset": "trec", "fold": [2, 10]}
     bundle.metrics |= {"p50_ms_1": 1.25, "p99_ms_1": 3.0, "texts_per_s": 2500, "speed_batch": 32, "speed_of": "2 cores"}
     card = (bundle.save(tmp_path / "run") / "README.md").read_text()
     num_bytes = sum(
@@ -56,6 +56,7 @@ def test_a_card_names_size_speed_and_what_to_cite(tmp_path):
     assert f"- {num_bytes / 2**20:.1f} MB on disk" in card
     assert "- one text: median 1.2 ms, 99th percentile 3.0 ms; 2,500 texts a second in batches of 32 (2 cores)" in card
     assert "- data: Li and Roth 2002" in card
+    assert "trained on trec without fold 2 of 10\n" in card
     assert "- model: " in card
     exported = cards.model_card(bundle, tmp_path / "run", "model = load(...)")
     assert "MB on disk" in exported
@@ -131,6 +132,10 @@ COMMAND = (
     ("changes", "expected"),
     [
         ({}, f"{COMMAND} --run-dir runs/mine"),
+        (
+            {"training": {**CONFIG["training"], "fold": [2, 10]}},
+            f"{COMMAND} --run-dir runs/mine".replace(" --recipe", " --folds 10 --only-folds 2 --recipe"),
+        ),
         ({"model": "of_tomorrow"}, ""),
         ({"task": "of_tomorrow"}, ""),
         ({"training": {}}, ""),

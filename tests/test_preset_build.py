@@ -40,6 +40,7 @@ def test_a_corpus_without_test_texts_is_scored_on_a_fold_that_the_card_names(tmp
     bundle = zoo.load(folder)
     assert (bundle.metrics["test_texts"], bundle.metrics["tested_on"]) == (50, "fold 1 of 10")
     assert "tested on" in (folder / "README.md").read_text()
+    assert bundle.config["training"]["fold"] == [1, 10]
     presets.write_index(models, tmp_path / "index.json")
     (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
     assert entry["protocol"] == "50 texts, seed 1, fold 1 of 10"

@@ -9,6 +9,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
+from dense_lstm_zoo.reports import command_line
 from dense_lstm_zoo.training import protocol
 from tests.training_harness import TINY, interrupted, small_demo
 
@@ -194,6 +195,9 @@ def test_the_command_line_runs_a_protocol(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "run 2 of 2: fold02_seed1" in out
     assert json.loads((tmp_path / "run" / "protocol.json").read_text())["folds"] == 2
+    config = zoo.load(tmp_path / "run" / "fold02_seed1").config
+    assert config["training"]["fold"] == [2, 2]
+    assert "--train-file mine.csv --folds 2 --only-folds 2 " in command_line.of(config)
     assert main([*command, "--only-folds", "3"]) == 2
     assert "only_folds must be from 1 to 2; received 3" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 2

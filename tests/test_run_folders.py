@@ -95,7 +95,8 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
         assert state.exists() == stays
         shutil.rmtree(state, ignore_errors=True)
     # The end of a run adds to its settings.
-    at_end = {**config, "thresholds": {"a": 0.3}, "training": {**config["training"], "files": {"train_file": "x.csv"}}}
+    own = {"files": {"train_file": "x.csv"}, "fold": [1, 5]}
+    at_end = {**config, "thresholds": {"a": 0.3}, "training": {**config["training"], **own}}
     (tmp_path / "run" / "config.json").write_text(json.dumps(at_end))
     state.mkdir()
     (state / "lock").touch()

@@ -33,7 +33,11 @@ def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = Non
     """
     config = bundle.config
     training, evaluation = config["training"], bundle.evaluation
-    parts = [f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}", _knows(bundle)]
+    title = f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}"
+    match training.get("fold"):
+        case [int() as number, int() as count]:
+            title += f" without fold {number} of {count}"
+    parts = [title, _knows(bundle)]
     parts += [_origin(training.get("init_from")), _teacher(training.get("taught_by")), fenced(bundle.summary())]
     if not evaluation:
         parts.append("It has no scores; `bundle.rescore(test=...)` adds them.")
@@ -213,4 +217,5 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 
 def _is_listed(name: str, value: object) -> bool:
-    return value is not None and name not in ("init_from", "context", "taught_by")  # the card tells them in words
+    in_words = ("init_from", "context", "taught_by", "fold")
+    return value is not None and name not in in_words

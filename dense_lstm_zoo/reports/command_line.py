@@ -44,6 +44,9 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
         if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
             yield from ("--dataset", training["dataset"])  # the name of the file does not show its format
         yield from _options(own_files)
+    if "fold" in training:
+        fold, folds = training["fold"]
+        yield from ("--folds", str(folds), "--only-folds", str(fold))
     origin = training.get("init_from")
     has_vectors = any(option.name == "vectors" for option in task.all_options) and not origin
     if recipe is not None or has_vectors:  # with word vectors, a recipe would be chosen

@@ -236,8 +236,12 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     # The folder may hold the curve of a run that was overwritten.
     curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None
     # Beside the settings that a run resumes with: a file may have another name by then.
-    own_files = {} if run.job.corpus.origin is None else run.job.corpus.origin.own_files
-    config = {**run.config, "training": {**run.config["training"], **({"files": own_files} if own_files else {})}}
+    own: dict[str, Any] = {}
+    if run.origin is not None and run.origin.own_files:
+        own["files"] = run.origin.own_files
+    if run.origin is not None and run.origin.fold is not None:
+        own["fold"] = [run.origin.fold, run.origin.folds]
+    config = {**run.config, "training": {**run.config["training"], **own}}
     bundle = run.job.bundle(run.model, config, history, curve)
     bundle.train_texts = training_texts(run.job, run.train_hashes, run.source_hashes)
     bundle.metrics, failure = _facts(checkpoint, run.model), None

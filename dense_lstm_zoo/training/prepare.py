@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dense_lstm_zoo.corpora.corpus import AnyCorpus
+    from dense_lstm_zoo.corpora.dataset import Dataset
     from dense_lstm_zoo.corpora.loader import AnyDataset
     from dense_lstm_zoo.training.callbacks import TimeLimit
     from dense_lstm_zoo.training.freezing import Freeze
@@ -47,6 +48,7 @@ class Run:
     progress: bool
     source_hashes: np.ndarray | None  # hashes of the texts that its source was trained on
     freeze: Freeze | None  # what is not trained at first, or at all
+    origin: Dataset | None  # what the corpus was loaded from
     repeat: str  # the text of run.toml
     train_hashes: np.ndarray | None  # those of its own training texts, if the texts are single ones
     cautions: Mapping[str, str]  # sentences about the data, by their names in the metrics
@@ -159,6 +161,7 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         progress=progress,
         source_hashes=source_hashes,
         freeze=freeze,
+        origin=corpus.origin,
         repeat=repeat,
         train_hashes=hashes,
         cautions=cautions,

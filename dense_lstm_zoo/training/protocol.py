@@ -258,10 +258,15 @@ def finished_runs(run_dir: Path, without: Collection[str] = ()) -> Iterator[dict
 
 
 def _fold(corpus: AnyCorpus, fold: int, folds: int) -> AnyCorpus:
-    """Return the corpus of a fold, which remembers how it is made again if the whole one does."""
+    """Return the corpus of a fold, which remembers how it is made again if the whole one does.
+
+    Its dev and test files are left out: a fold is made of training texts alone.
+    """
     part = corpus.fold(fold, folds)
     if corpus.origin is not None:
-        object.__setattr__(part, "origin", dataclasses.replace(corpus.origin, folds=folds, fold=fold))
+        options = {name: x for name, x in corpus.origin.options.items() if name not in ("dev_file", "test_file")}
+        origin = dataclasses.replace(corpus.origin, options=options, folds=folds, fold=fold)
+        object.__setattr__(part, "origin", origin)
     return part
 
 

@@ -52,6 +52,6 @@ def tidy(run_dir: Path) -> None:
 
 
 def _at_start(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's settings without what its end adds to them: its own files, and thresholds tuned on dev."""
-    training = {name: value for name, value in config["training"].items() if name != "files"}
+    """Return a run's settings without what its end adds: its own files, its fold, and thresholds tuned on dev."""
+    training = {name: value for name, value in config["training"].items() if name not in ("files", "fold")}
     return {**{name: value for name, value in config.items() if name != "thresholds"}, "training": training}
