@@ -254,6 +254,7 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
             ["explain", "run", "good", "--picture", "a.png"],
             "'--picture'. Accepted: --help, --label, --output, --overwrite.\n",
         ),
+        (["explain", "run", "--", "-x", "--label", "a"], "error: --label stands after --, where all words are texts"),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
         (["explain", "run", "so", "good"], "does not expect 'good'; put a text of several words in quotation marks"),
         (["serve", "a", "b"], "does not expect 'b'; besides options, it takes bundle.\n"),

@@ -147,6 +147,7 @@ def test_a_run_of_a_file_needs_the_file_to_score(saved_bundle, capsys, monkeypat
     ("options", "message"),
     [
         (["--errors", "FILE"], "already exists; choose another file, or ask to overwrite it (--overwrite)"),
+        (["--report", "."], "already exists"),
         (["--errors", "FILE", "--overwrite"], "is one of the files that are read; name another one"),
         (["--errors", "labelled.csv/wrong.csv"], "labelled.csv"),
         (["--error", "wrong.csv", "--erors", "x"], "Did you mean '--errors'"),
@@ -157,6 +158,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_work(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("dense_lstm_zoo.cli.evaluate.load_bundle", None)  # it is not reached
+    monkeypatch.setattr("dense_lstm_zoo.corpora.dataset.read_split", None)
     file, content = labelled[0], labelled[0].read_bytes()
     words = [str(file) if word == "FILE" else word for word in options]
     try:

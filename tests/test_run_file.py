@@ -187,10 +187,29 @@ def test_a_fold_is_repeated_as_a_fold(tmp_path):
     from dense_lstm_zoo.training import protocol
 
     (tmp_path / "mine.csv").write_text("text,label\n" + "fine film,up\ndull film,down\n" * 5)
-    corpus = zoo.load_corpus("csv", train_file=tmp_path / "mine.csv")
+    file = tmp_path / "mine.csv"
+    corpus = zoo.load_corpus("csv", train_file=file, test_file=file)
     values = tomllib.loads(text_of(tmp_path, protocol._fold(corpus, 2, 5)))
     assert (values["folds"], values["only_folds"]) == (5, [2])
-    assert corpus.origin.settings == {"dataset": "csv", "train_file": tmp_path / "mine.csv"}
+    assert values["data"] == {"dataset": "csv", "train_file": str(file)}  # a fold reads no test file
+    assert corpus.origin.settings == {"dataset": "csv", "train_file": file, "test_file": file}
+
+
+def test_folds_of_a_file_with_dev_texts_are_refused(tmp_path):
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.csv").write_text("text,label\n" + "fine film,up\ndull film,down\n" * 5)
+    (tmp_path / "run.toml").write_text(
+        f'model = "bilstm"\n[data]\ndataset = "csv"\ntrain_file = "{tmp_path}/train.csv"\n'
+        f'dev_file = "{tmp_path}/dev.csv"\n'
+    )
+    with pytest.raises(ValueError, match=r"--folds 5 divides the training texts .* received --dev-file .*dev\.csv"):
+        train.prepare(None, str(tmp_path / "run.toml"), {"run_dir": str(tmp_path / "run"), "folds": 5})
+
+
+def test_a_column_may_be_named_null(tmp_path):
+    (tmp_path / "run.toml").write_text('model = "bilstm"\n[data]\ntext_column = "null"\n[arguments]\nl2 = "null"\n')
+    values = run_file.read_settings(tmp_path / "run.toml")
+    assert (values["text_column"], values["l2"]) == ("null", None)
 
 
 def test_the_recipe_and_vectors_that_were_chosen_are_named(tmp_path):

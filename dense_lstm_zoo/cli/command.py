@@ -156,7 +156,9 @@ class CommandParser(argparse.ArgumentParser):
 
     def _refuse(self, unknown: list[str]) -> NoReturn:
         options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
-        if options:
+        if options and options[0] in self._option_string_actions:
+            message = f"{options[0]} stands after --, where all words are texts: write it before --."
+        elif options:
             foreign = model_help.options_of_others(self._model) if self._model in zoo.list_models() else set()
             actions = (action for action in self._actions if action.option_strings and action.dest not in foreign)
             accepted = [action.option_strings[-1] for action in actions]

@@ -55,6 +55,9 @@ def evaluate(
     if errors is not None and task.predicts_words:
         raise ValueError(f"--errors is for models that label texts or words; {bundle} is for {task.name}.")
     errors_file = None if errors is None else check_output(errors, overwrite)
+    target = None if report is None else files.check_new_folder(report, can_overwrite=False)
+    if target is not None and errors_file is not None and target.real == errors_file.real:
+        raise ValueError(f"--report and --errors are both {report}: the first is a folder, the second a file.")
     trained_on, columns = training["dataset"], training.get("columns", {})
     resolved = Dataset.to_score(dataset, file_options, task, split, trained_on=trained_on, columns=columns)
     if resolved is None:
@@ -69,9 +72,6 @@ def evaluate(
         options["errors"] = True
     if threshold is not None:
         options["threshold"] = threshold
-    target = None if report is None else files.check_new_folder(report, can_overwrite=False)
-    if target is not None and errors_file is not None and target.real == errors_file.real:
-        raise ValueError(f"--report and --errors are both {report}: the first is a folder, the second a file.")
     model = load_bundle(folder)
     check_complete(resolved.options.get("label_columns"), model.labels)
     scores, analysis = model.assess(texts, **options)

@@ -17,6 +17,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import MINUTES, RUNNING
 from dense_lstm_zoo.training import effort, request, run_file
+from dense_lstm_zoo.training.protocol import chosen_folds
 
 _PROTOCOL = ("seeds", "folds", "only_folds")
 
@@ -81,7 +82,7 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
         OSError: A file that is missing, or a folder that cannot be written.
     """
     settings = dict(options) if config is None else _with_config(run_file.read_settings(config), options)
-    check_folds(settings.get("folds"), options)
+    check_folds(settings.get("folds"), settings)  # also of the file
     model_of_config = settings.pop("model", None)
     model = model or model_of_config or effort.model_of(settings.get("effort"))
     if model is None:
@@ -122,7 +123,8 @@ def _check(model: str, options: Mapping[str, Any]) -> None:
         arguments["run_dir"] = files.resolved(arguments["run_dir"]) / ".new"
     run_dir = arguments.pop("run_dir")
     own = {name: arguments.pop(name) for name in ("recipe", "seed", "tensorboard", "overwrite") if name in arguments}
-    checks.seed(options.get("seed", 1), max(options.get("seeds") or 1, 1))
+    chosen_folds(options.get("folds"), options.get("only_folds"))
+    checks.seed(options.get("seed", 1), checks.integer("seeds", options.get("seeds", 1)))
     run = request.check(model, run_dir, arguments, **own)
     if run.options.init_from is None:
         check_arguments(model, registry.resolve(model, run.arguments, run.recipe, complete=False))

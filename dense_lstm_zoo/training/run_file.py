@@ -127,7 +127,8 @@ def read_settings(path: str | Path) -> dict[str, Any]:
         if not isinstance(section, dict):
             raise ValueError(f"{path}: {title} must be a section, [{title}]; it is {section!r:.80}.")
         _check_names(path, title, section, accepted, sections)
-        values |= {name: None if value == NULL else value for name, value in section.items()}
+        # In [data] it is the name of a column, or of a file.
+        values |= {name: None if value == NULL and title != "data" else value for name, value in section.items()}
     texts = [name for name, option in tasks.every_option().items() if option.kind is str]
     for name in ("recipe", "run_dir", *texts, *(name for name in DATA if name not in _NOT_TEXT)):
         if values.get(name) is not None:
