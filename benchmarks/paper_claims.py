@@ -71,7 +71,13 @@ DING2018 = (
         "as for Table 3, with `ding2018_table4`",
     ),
     Claim(
-        "the same with trained vectors, five seeds",
+        "the same on SST-1",
+        {"5 x 10": 0.9, "10 x 10": 1.0, "15 x 10": 2.1, "20 x 10": 1.7},
+        _depths(4, "0x10", "5x10", "10x10", "15x10", "20x10", corpus="sst1"),
+        "as for Table 3 on SST-1, with `ding2018_table4`",
+    ),
+    Claim(
+        "the same on SST-2 with trained vectors, five seeds",
         _TABLE4,
         _depths(4, "0x10", "5x10", "10x10", "15x10", "20x10", words=_TRAINED),
         "as for Table 1 with trained vectors, with `ding2018_table4`",
@@ -104,11 +110,12 @@ DING2018 = (
         {"SST-1": "classification:sst1:ding2018:settings=:{bilstm - stacked_bilstm}:runs"},
     ),
     Claim(
-        "15 x 10 with 1.10 million parameters is better than one layer with 1.44 (SST-2)",
-        {"SST-2": 1.6},
+        "15 x 10 with 1.10 million parameters is better than one layer with 1.44",
+        {"SST-1": 1.4, "SST-2": 1.6},
         {
-            "SST-2": f"{{ding2018_table4:sst2:{_FROZEN}:ding2018_table4_15x10 - "
-            f"ding2018_table3:sst2:{_FROZEN}:ding2018_table3_0x10}}:runs"
+            name: f"{{ding2018_table4:{corpus}:{_FROZEN}:ding2018_table4_15x10 - "
+            f"ding2018_table3:{corpus}:{_FROZEN}:ding2018_table3_0x10}}:runs"
+            for name, corpus in (("SST-1", "sst1"), ("SST-2", "sst2"))
         },
         "as for Table 3",
     ),
@@ -309,11 +316,12 @@ XIE2019 = (
     ),
     Claim(
         'our question: is a weight for each feature, `mode="vector"`, better than the mean? Ours: frozen vectors',
-        dict.fromkeys(("SST-2, dense", "TREC, dense", "TREC, stack")),
+        dict.fromkeys(("SST-2, dense", "TREC, dense", "TREC, stack", "SST-1, stack")),
         {
             "SST-2, dense": _pooled("sst2", "dense", "vector", "mean", frozen=True),
             "TREC, dense": _pooled("trec", "dense", "vector", "mean", frozen=True),
             "TREC, stack": _pooled("trec", "stack", "vector", "mean", frozen=True),
+            "SST-1, stack": _pooled("sst1", "stack", "vector", "mean", frozen=True),
         },
     ),
     Claim(
