@@ -195,7 +195,7 @@ _NUMBERS = ("depth", "score_mean", "score_std", "paper")
 
 def _series(row: Any) -> str:
     frozen = ", frozen" if "trainable_embeddings=false" in row.settings.split() else ""
-    return f"ours, {row.dataset}, {row.vectors.partition('.txt')[0] or 'no vectors'}{frozen}"
+    return f"ours, {row.vectors.partition('.txt')[0] or 'no vectors'}{frozen}"
 
 
 def draw_by_depth(path: Path, picture: Path) -> None:
@@ -203,12 +203,9 @@ def draw_by_depth(path: Path, picture: Path) -> None:
     rows = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, ""))
     several = len(rows[_ALIKE].drop_duplicates()) > 1
     series = [_series(row) if several else "ours" for row in rows.itertuples()]
-    ours = pd.DataFrame(
-        {"series": series, "depth": rows["depth"], "mean": rows["score_mean"], "std": rows["score_std"]}
-    )
-    theirs = [f"paper, {dataset}" if several else "paper" for dataset in rows["dataset"]]
-    published = {"series": theirs, "depth": rows["depth"], "mean": rows["paper"], "std": float("nan")}
-    paper = pd.DataFrame(published).drop_duplicates()
+    shared = {"panel": rows["dataset"], "depth": rows["depth"]}
+    ours = pd.DataFrame({**shared, "series": series, "mean": rows["score_mean"], "std": rows["score_std"]})
+    paper = pd.DataFrame({**shared, "series": "paper", "mean": rows["paper"], "std": float("nan")}).drop_duplicates()
     scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
     if scores["depth"].nunique() > 1:
         measure = rows["measure"].iloc[-1].replace("_", " ")

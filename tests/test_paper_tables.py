@@ -263,8 +263,8 @@ def test_a_picture_by_depth_has_a_line_for_each_corpus_and_kind_of_vectors(tmp_p
     path = tmp_path / "t_table3.csv"
     tables.merge(path, depth_rows, ["dataset", "settings", "depth"])
     tables.draw_by_depth(path, tmp_path / "t.png")
-    lines = scores_of_pictures[0].groupby("series", sort=False)["depth"].agg(list).to_dict()
-    names = ["ours, sst2, v", "ours, sst2, no vectors, frozen", "ours, trec, v", "paper, sst2"]
+    lines = scores_of_pictures[0].groupby(["panel", "series"], sort=False)["depth"].agg(list).to_dict()
+    names = [("sst2", "ours, v"), ("sst2", "ours, no vectors, frozen"), ("trec", "ours, v"), ("sst2", "paper")]
     assert list(lines.items()) == [(name, [0, 5]) for name in names]
 
 
@@ -279,7 +279,7 @@ def test_the_results_of_a_table_are_rows_of_its_job_with_their_figures_and_seeds
         assert row["paper"] in {"", *map(str, table.figures(row["recipe"]).values())}
         scores = [float(score) for score in row["scores"].split()]
         assert row["protocol"].split()[1:] == [str(seed) for seed in range(1, len(scores) + 1)]
-        assert float(row["score_mean"]) == pytest.approx(statistics.mean(scores), abs=0.006)
+        assert float(row["score_mean"]) == pytest.approx(statistics.mean(scores), abs=0.0101)  # of rounded ones
         if len(scores) > 1:
             assert float(row["score_std"]) == pytest.approx(statistics.stdev(scores), abs=0.011)
         invocation = rf"tuning[. ]{path.stem} --dataset {row['dataset']} --rows {row['recipe']}"

@@ -59,6 +59,10 @@ def test_curves_are_drawn_by_run_and_a_picture_that_fails_leaves_the_old_one(tmp
     plots.by_depth(scores, path, "a title")
     before = path.read_bytes()
     assert before.startswith(b"<?xml")
+    two = pd.concat([scores.assign(panel="sst1"), scores.assign(panel="sst2")])
+    plots.by_depth(two, tmp_path / "panels.svg", "a title")
+    drawn = (tmp_path / "panels.svg").read_text()
+    assert all(drawn.count(f"<!-- {text} -->") == 1 for text in ("sst1", "sst2", "x"))  # one entry in the legend
     with pytest.raises(KeyError):
         plots.by_depth(scores.drop(columns="std"), path, "a title")
     assert path.read_bytes() == before

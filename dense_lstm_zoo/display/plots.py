@@ -74,7 +74,8 @@ def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accur
     """Plot a score against depth, one line per series, with standard deviations.
 
     Args:
-        scores: ``series``, ``depth``, ``mean`` and ``std`` (NaN for a single run).
+        scores: ``series``, ``depth``, ``mean`` and ``std`` (NaN for a single run). With a column ``panel``, such as of
+            corpora, each has a panel and a scale of its own, and a series has one colour in all.
         path: The file to write. Its suffix sets the format.
         title: The picture's title.
         measure: The name of the score.
@@ -82,15 +83,18 @@ def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accur
     Raises:
         ImportError: matplotlib is not installed.
     """
-    with picture(path, title, 7, 4.5) as figure:
-        axes = figure.subplots()
-        for name, rows in scores.sort_values("depth").groupby("series", sort=False):
-            spread = rows["std"].fillna(0)
-            axes.errorbar(rows["depth"], rows["mean"], spread, label=short(name), marker="o", capsize=3)
-        axes.set(xlabel="layers", ylabel=measure)
-        axes.set_xticks(sorted(set(scores["depth"])))
-        axes.grid(alpha=0.3)
-        figure.legend(loc="outside lower center", ncols=2, fontsize="small")  # it hides no point
+    panels = {"": scores} if "panel" not in scores else dict(iter(scores.groupby("panel", sort=False)))
+    colors = {name: f"C{i}" for i, name in enumerate(scores["series"].unique())}
+    lines: dict[str, Any] = {}
+    with picture(path, title, max(7, 4 * len(panels)), 4.5) as figure:
+        for axes, (panel, own) in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels.items(), strict=True):
+            for name, rows in own.sort_values("depth").groupby("series", sort=False):
+                settings: dict[str, Any] = {"color": colors[name], "marker": "o", "capsize": 3}
+                lines[short(name)] = axes.errorbar(rows["depth"], rows["mean"], rows["std"].fillna(0), **settings)
+            axes.set(xlabel="layers", ylabel=measure, title=short(panel))
+            axes.set_xticks(sorted(set(scores["depth"])))
+            axes.grid(alpha=0.3)
+        figure.legend(lines.values(), lines, loc="outside lower center", ncols=2, fontsize="small")  # it hides no point
 
 
 def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None:
