@@ -310,9 +310,12 @@ XIE2019 = (
         f"`python -m tuning dynamic_interaction --dataset sst2 --encoders stack {_ROUTED_BY_TEN}`, 2 h more, TREC 1 h",
     ),
     Claim(
-        "our question: is it better than the mean over such a stack on SST-1, for which the paper has no figure?",
-        {"SST-1, frozen": None},
-        {"SST-1, frozen": _pooled("sst1", "stack", "position", "mean", frozen=True)},
+        "our question: is it better than the mean over such a stack on corpora for which the paper has no figure?",
+        {"SST-1, frozen": None, "CR, frozen": None},
+        {
+            "SST-1, frozen": _pooled("sst1", "stack", "position", "mean", frozen=True),
+            "CR, frozen": _pooled("cr", "stack", "position", "mean", frozen=True),
+        },
     ),
     Claim(
         'our question: is a weight for each feature, `mode="vector"`, better than the mean? Ours: frozen vectors',
@@ -338,6 +341,7 @@ XIE2019 = (
                     "Subj, dense, frozen",
                 ),
                 *("SST-2, stack", "TREC, stack", "SST-2, stack, frozen", "TREC, stack, frozen", "SST-1, stack, frozen"),
+                "CR, stack, frozen",
             )
         ),
         {
@@ -353,6 +357,7 @@ XIE2019 = (
             "SST-2, stack, frozen": _pooled("sst2", "stack", "position", "constant", frozen=True),
             "TREC, stack, frozen": _pooled("trec", "stack", "position", "constant", frozen=True),
             "SST-1, stack, frozen": _pooled("sst1", "stack", "position", "constant", frozen=True),
+            "CR, stack, frozen": _pooled("cr", "stack", "position", "constant", frozen=True),
         },
     ),
     Claim(
