@@ -13,6 +13,7 @@ Runs that are finished are kept in the work folder, and an interrupted one goes 
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,9 +138,11 @@ def build(
     if plan.teacher:
         best.config["training"]["taught_by"]["teachers"] = [plan.teacher]
     best.metrics |= {**tested_on, **speed(best, corpus.dev)}
-    folder = best.save_to_preset(
-        output / name, dtype="float16", shared_words=True, dev=corpus.dev, test=corpus.test, overwrite=True
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*the export of the bundle that was there")  # exported anew below
+        folder = best.save_to_preset(
+            output / name, dtype="float16", shared_words=True, dev=corpus.dev, test=corpus.test, overwrite=True
+        )
     preset = zoo.load(folder)
     # What int8 changes is in docs/runtime.md: a label in 400 at most.
     preset.export(folder / "onnx", format="onnx", weights="int8", shared_words=True)
