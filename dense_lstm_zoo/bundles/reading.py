@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEV_CURVE = bundle_names.DEV_CURVE
+CURVE_COLUMNS = ("epoch", "batch", "dev_accuracy")
 
 
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:
@@ -35,7 +36,7 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
         return None
     with named(folder / DEV_CURVE):
         curve = pd.read_csv(folder / DEV_CURVE)
-        if list(curve.columns) != ["epoch", "batch", "dev_accuracy"]:
+        if tuple(curve.columns) != CURVE_COLUMNS:
             raise ValueError("its columns are not epoch, batch and dev_accuracy")
         if len(curve) and not np.isfinite(curve.to_numpy(np.float64)).all():
             raise ValueError("it holds numbers that are not finite")

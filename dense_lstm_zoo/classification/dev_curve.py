@@ -9,10 +9,9 @@ import pandas as pd
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import DEV_CURVE, read_dev_curve
+from dense_lstm_zoo.bundles.reading import CURVE_COLUMNS
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.training.resumable import Resumable
-
-COLUMNS = ("epoch", "batch", "dev_accuracy")
 
 
 class DevCurve(Resumable):
@@ -65,4 +64,4 @@ class DevCurve(Resumable):
 
     def _write(self) -> None:
         with files.new_file(self._path, "w") as file:
-            pd.DataFrame(self._rows, columns=COLUMNS).to_csv(file, index=False)
+            pd.DataFrame(self._rows, columns=CURVE_COLUMNS).to_csv(file, index=False)

@@ -12,7 +12,7 @@ from dense_lstm_zoo.bundles import checks as bundle_checks
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
-from dense_lstm_zoo.corpora.dataset import Dataset
+from dense_lstm_zoo.corpora.dataset import Dataset, fold_of
 from dense_lstm_zoo.data.label_columns import check_complete
 from dense_lstm_zoo.storage.outputs import Target, check_not_read
 from dense_lstm_zoo.tasks import Task
@@ -71,8 +71,8 @@ class Side:
         columns = self.config["training"].get("columns", {})
         path = self.source.path / run_file.NAME if isinstance(self.source, BundleFolder) else None
         if path is None or not path.is_file():
-            fold = self.config["training"].get("fold")
-            return {"dataset": name, **columns, **({"folds": fold[1], "only_folds": fold[:1]} if fold else {})}
+            fold = fold_of(self.config["training"])
+            return {"dataset": name, **columns, **({"folds": fold[1], "only_folds": [fold[0]]} if fold else {})}
         settings = run_file.read_settings(path)
         options = (*run_file.DATA, "folds", "only_folds")
         return {"dataset": name, **columns, **{option: settings[option] for option in options if option in settings}}

@@ -22,6 +22,22 @@ from dense_lstm_zoo_runtime.paths import user_path
 _OF_LABELS = {"label_column", "label_separator", "label_columns"}  # of a table
 
 
+def fold_of(training: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return which fold of how many a model was trained without, or None. A stranger's config may hold anything.
+
+    Args:
+        training: The ``training`` of a bundle's config.
+
+    Example:
+        >>> fold_of({"fold": [1, 10]}), fold_of({"fold": "first"}), fold_of({})
+        ((1, 10), None, None)
+    """
+    match training.get("fold"):
+        case [int() as number, int() as count]:
+            return number, count
+    return None
+
+
 def as_option(name: str) -> str:
     """Return how the command line spells an argument.
 

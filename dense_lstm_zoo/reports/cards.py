@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.corpora import terms
+from dense_lstm_zoo.corpora.dataset import fold_of
 from dense_lstm_zoo.display import by_class, code, escape, fenced, percent
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import command_line
@@ -34,9 +35,8 @@ def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = Non
     config = bundle.config
     training, evaluation = config["training"], bundle.evaluation
     title = f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}"
-    match training.get("fold"):
-        case [int() as number, int() as count]:
-            title += f" without fold {number} of {count}"
+    if fold := fold_of(training):
+        title += f" without fold {fold[0]} of {fold[1]}"
     parts = [title, _knows(bundle)]
     parts += [_origin(training.get("init_from")), _teacher(training.get("taught_by")), fenced(bundle.summary())]
     if not evaluation:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.corpora.dataset import as_option
+from dense_lstm_zoo.corpora.dataset import as_option, fold_of
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.models import registry
@@ -44,9 +44,8 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
         if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
             yield from ("--dataset", training["dataset"])  # the name of the file does not show its format
         yield from _options(own_files)
-    if "fold" in training:
-        fold, folds = training["fold"]
-        yield from ("--folds", str(folds), "--only-folds", str(fold))
+    if fold := fold_of(training):
+        yield from ("--folds", str(fold[1]), "--only-folds", str(fold[0]))
     origin = training.get("init_from")
     has_vectors = any(option.name == "vectors" for option in task.all_options) and not origin
     if recipe is not None or has_vectors:  # with word vectors, a recipe would be chosen
