@@ -91,6 +91,21 @@ def test_bayesian_optimisation_tries_each_point_once(tmp_path):
     assert sorted(units) == space["units"]
 
 
+def test_bayesian_optimisation_proposes_the_same_after_a_kill(tmp_path):
+    def proposals(name, *, is_killed):
+        oracle, rates = None, []
+        while len(rates) < 7:
+            if oracle is None or is_killed:
+                options = {"tuner": "bayesian", "space": {"learning_rate": zoo.Range(0.001, 0.1, log=True)}}
+                oracle = oracle_of(tmp_path / name, trials=7, **options)
+            trial = oracle.create_trial("worker1")
+            rates.append(trial.hyperparameters.values["learning_rate"])
+            end(oracle, trial, rates[-1] * (0.1 - rates[-1]))
+        return rates
+
+    assert proposals("killed", is_killed=True) == proposals("whole", is_killed=False)
+
+
 def test_a_trial_that_was_killed_before_its_first_state_was_whole_begins_again(tmp_path):
     folder = tmp_path / "oracle"
     oracle = oracle_of(folder)

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import keras_tuner
+import numpy as np
 from keras_tuner.engine.trial import TrialStatus
 
 from dense_lstm_zoo import checks
@@ -23,6 +24,8 @@ class BayesianOracle(Durable, keras_tuner.oracles.BayesianOptimizationOracle):
 
     def populate_space(self, trial_id: str) -> dict[str, Any]:
         """Return the most promising values, or random ones if those were tried."""
+        # keras-tuner's generator starts over after a kill; one for each trial proposes the same without a kill.
+        self._random_state = np.random.RandomState((self.seed + len(self.trials)) % 2**32)
         response: dict[str, Any] = super().populate_space(trial_id)
         if response["status"] == TrialStatus.RUNNING and self._duplicate(response["values"]):
             response = self._random_populate_space()
