@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.data import text_file
 from dense_lstm_zoo.data.text_file import TextFile, num_tokens
 from dense_lstm_zoo.language import corpora
@@ -18,6 +19,7 @@ from dense_lstm_zoo.language import vocabulary as language_vocabulary
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.corpora import read_ptb, read_text_files
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.language.job import LanguageModelJob
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
 WORDS = LanguageVocabulary(("the", "<eos>", "cat", "<unk>", "sat"))
@@ -142,6 +144,12 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
             read_text_files(train_file=good, dev_file=empty)
     with pytest.raises(ValueError, match=r"has only one line, .* give a dev_file \(--dev-file\)"):
         read_text_files(train_file=write_text(tmp_path / "one.txt", "\nonly this\n"))
+    with pytest.raises(ValueError, match=r"old\.txt has carriage returns alone at the ends of its lines"):
+        read_text_files(train_file=good, dev_file=write_text(tmp_path / "old.txt", "a b\rc\r"))
+    unmarked = tmp_path / "unmarked.txt"
+    unmarked.write_bytes("the king sleeps\n".encode("utf-16-le") * 4)
+    with pytest.raises(ValueError, match=r"unmarked\.txt is UTF-16 without its mark.*--encoding utf-16-le"):
+        read_text_files(train_file=unmarked, dev_file=good)
     truncated = tmp_path / "cut.gz"
     truncated.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
     with pytest.raises(ValueError, match=r"cut\.gz is a truncated or damaged gzip file"):
@@ -281,6 +289,15 @@ def test_a_text_that_is_one_long_line_is_never_a_list_of_its_words():
     tracemalloc.stop()
     assert ids.tolist() == [0, 2, 4] * 100_000 + [1]
     assert peak < 2 * (len(line) + ids.nbytes)
+    text_hashes.hash_texts([])  # imports
+    tracemalloc.start()
+    hashes = text_hashes.hash_texts(LanguageModelJob.token_rows([line]))
+    overlap = text_hashes.overlap(hashes, LanguageModelJob.token_rows([line, "a cat sat down"]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert hashes.tolist() == [text_hashes.text_hash(line.split())]
+    assert (overlap.count, overlap.texts) == (1, 2)
+    assert peak < 2_000_000
 
 
 def test_a_file_of_ids_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -1,15 +1,21 @@
 """Language models that start from word vectors, keep them, or read text from its end."""
 
+import contextlib
+
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+from dense_lstm_zoo.language.encoder import word_table_of
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.training import prepare, request
 from dense_lstm_zoo_runtime import Predictor
+from tests.preset_harness import TABLE, write_table
 from tests.test_language_bundle import log_p_by_hand, sentence
-from tests.training_harness import small_demo
+from tests.training_harness import SETTINGS, sizes, small_demo
 from tests.training_harness import train_language_model as train
 
 TEXTS = ["the king reigns .", "", "the old king the"]
@@ -154,3 +160,65 @@ def test_the_bias_starts_from_the_frequency_that_a_word_of_its_rank_is_expected_
     np.testing.assert_allclose(np.exp(bias).cumsum(), np.log(np.arange(2, 52)) / np.log(51), rtol=1e-5)
     plain = zoo.build("dense_lstm_lm", vocab_size=50, units=3, embedding_dim=4).core.get_layer("logits").bias.numpy()
     assert np.abs(plain).max() <= 0.05
+
+
+def prepared(folder, *, progress=False, **options):
+    """A language model that is ready to be trained."""
+    settings = {**SETTINGS["language_model"], **sizes("language_model"), "embedding_dim": 4, "epochs": 1, **options}
+    run = request.check("dense_lstm_lm", folder / "run", settings)
+    return prepare.prepare(run, small_demo("language_model"), progress)
+
+
+def test_words_keep_their_table_while_a_model_goes_on_without_training_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    table = write_table(tmp_path / "presets", words=FREQUENT, dim=4)
+    frozen = {"vectors": TABLE, "trainable_embeddings": False}
+    first = prepared(tmp_path, **frozen)
+    source = first.job.bundle(first.model, first.config, pd.DataFrame({"epoch": []}), None)
+    source.train_texts = np.array([1], np.uint64)
+    folder = source.save(tmp_path / "source")
+    new_word = LanguageVocabulary.from_text(small_demo("language_model").train, 120).words[-1]
+    others = tmp_path / "others.txt"
+    others.write_text(f"{new_word} 1 2 3 4\n")
+    kinds = {
+        "none": {},
+        "the same": {"vectors": TABLE},
+        "others": {"vectors": str(others)},
+        "trained": {"trainable_embeddings": True},
+    }
+    tables = {}
+    for name, options in kinds.items():
+        with contextlib.nullcontext() if name != "others" else pytest.warns(UserWarning, match="vectors"):
+            run = prepared(tmp_path / name, init_from=str(folder), max_words=120, **options)
+        tables[name] = word_table_of(run.config)
+    expected = (TABLE, table.sha256)
+    assert tables == {"none": expected, "the same": expected, "others": None, "trained": None}
+
+
+@pytest.mark.parametrize("options", [{}, {"vectors": "none"}])
+def test_random_word_vectors_that_stay_as_they_are_are_warned_of(options, tmp_path):
+    with pytest.warns(UserWarning, match=r"frozen word vectors are random\. trainable_embeddings=True"):
+        prepared(tmp_path, trainable_embeddings=False, **options)
+
+
+def test_a_damaged_file_of_vectors_is_said_and_recorded(vectors, tmp_path, capsys):
+    path, rows = tmp_path / "comma.txt", vectors[1]
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in rows.items()]
+    path.write_text("\n".join([*lines, "old 0,1 0,2 0,3 0,4"]) + "\n")
+    run = prepared(tmp_path, vectors=str(path), progress=True)
+    assert "Skipped, malformed: 1 (line 5)." in capsys.readouterr().out
+    assert "Skipped, malformed: 1 (line 5)." in run.config["training"]["vector_report"]
+
+
+def test_vectors_of_the_line_end_and_of_unknown_words_are_those_of_no_word(tmp_path):
+    path = tmp_path / "german.txt"
+    path.write_text("der 1 2 3 4\n<unk> 1 2 3 5\n<eos> 2 2 3 4\n")
+    with pytest.raises(ValueError, match="a vector for none of the"):
+        prepared(tmp_path, vectors=str(path))
+
+
+def test_few_words_with_vectors_are_warned_of(vectors, tmp_path, capsys):
+    run = prepared(tmp_path, vectors=str(vectors[0]), progress=True)
+    warning = "warning: words.txt: vectors for 3 of 90 words. The others start from random numbers"
+    assert warning in capsys.readouterr().out
+    assert list(run.cautions) == ["words_without_vectors"]

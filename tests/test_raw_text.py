@@ -10,6 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.language.vectors import read_vectors
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from tests.bundle_harness import WORDS, bundle
 from tests.cli_harness import output_of
 from tests.text_encoder_harness import language_model
@@ -52,11 +53,13 @@ def test_the_command_reads_standard_input_and_writes_standard_output(capsys, mon
 
 
 def test_bad_requests_lose_nothing(tmp_path, capsys):
-    source, existing = tmp_path / "texts.txt", tmp_path / "there.txt"
+    source, existing, unmarked = (tmp_path / name for name in ("texts.txt", "there.txt", "unmarked.txt"))
+    unmarked.write_bytes("A film.\n".encode("utf-16-le") * 4)
     source.write_text("A film.\n")
     existing.write_text("mine")
     for arguments, message in (
         ((tmp_path / "none.txt",), "none.txt"),
+        ((unmarked,), "is UTF-16 without its mark"),
         ((source, "--text-column", "text"), "--text-column is for csv, tsv, jsonl, parquet and xlsx"),
         ((source, "--output", existing), "already exists"),
         ((source, "--encoding", "utf8x"), "utf8x"),
@@ -85,6 +88,14 @@ def test_a_second_language_model_starts_from_the_vectors_of_the_first(tmp_path):
     first.save_word_vectors(tmp_path / "words.txt")
     vectors = read_vectors(tmp_path / "words.txt", first.vocabulary, seed=1)
     assert np.array_equal(vectors.matrix, first.network.get_layer("embedding").embeddings)  # <eos> and <unk> too
+
+
+def test_a_first_word_that_begins_with_a_byte_order_mark_is_read_back(tmp_path):
+    first = language_model()
+    first.vocabulary = LanguageVocabulary(("\ufeffthe", *first.vocabulary.words[1:]))
+    first.save_word_vectors(tmp_path / "words.txt")
+    vectors = read_vectors(tmp_path / "words.txt", first.vocabulary, seed=1)
+    assert np.array_equal(vectors.matrix, first.network.get_layer("embedding").embeddings)
 
 
 def test_word_vectors_replace_no_file_unasked(tmp_path):

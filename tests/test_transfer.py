@@ -104,6 +104,13 @@ def test_for_other_labels_the_encoder_goes_on_and_the_last_layer_is_new(task, so
     }
 
 
+def test_words_that_are_yet_to_be_learnt_do_not_count_as_covered(sources, tmp_path, capsys):
+    texts = ["der film war gut", "der film war lang", "das war gut und lang", "das war gut"]
+    run = prepared("classification", sources["classification"], tmp_path, classification(texts=texts), progress=True)
+    assert "The source knows 3 of the 20 words with letters of the training texts." in capsys.readouterr().out
+    assert "cover 1 of 7 word types" in run.config["training"]["vector_coverage"]
+
+
 @pytest.mark.parametrize("task", ["classification", "tagging"])
 def test_words_go_on_and_those_of_the_new_texts_come_first_and_are_trained(task, sources, tmp_path):
     source = zoo.load(sources[task])

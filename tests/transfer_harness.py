@@ -51,11 +51,11 @@ def make_sources(folder):
     return folders
 
 
-def prepared(task, source, folder, corpus=None, **options):
+def prepared(task, source, folder, corpus=None, progress=False, **options):
     """A run that is ready to start."""
     options = {"epochs": 2, **OPTIONS.get(task, {}), "init_from": source, **options}
     corpus = CORPORA[task]() if corpus is None else corpus
-    return prepare.prepare(request.check(MODELS[task], folder / "run", options), corpus, progress=False)
+    return prepare.prepare(request.check(MODELS[task], folder / "run", options), corpus, progress)
 
 
 def bundle_of(run):

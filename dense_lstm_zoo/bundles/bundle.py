@@ -338,6 +338,8 @@ class Bundle(abc.ABC):
     def save_word_vectors(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model's word vectors in GloVe's text format, one word per line, with all digits.
 
+        If the first word begins with a byte order mark, word2vec's first line with the sizes stands before it.
+
         ``train(vectors=path)`` lets another model start from them. Other tools read them too.
 
         Args:
@@ -355,6 +357,8 @@ class Bundle(abc.ABC):
         matrix = layer.get_matrix() if hasattr(layer, "get_matrix") else values_of(layer.embeddings)
         words = self.vocabulary.words
         with new_output(output) as file:
+            if words[0].startswith("\ufeff"):  # as the first character of a file, it is no part of a word
+                file.write(f"{len(words)} {matrix.shape[1]}\n")
             for word, row in zip(words, matrix[len(matrix) - len(words) :], strict=True):  # after padding and unknown
                 file.write(" ".join([word, *(f"{value:.9g}" for value in row.tolist())]) + "\n")
         return output.path

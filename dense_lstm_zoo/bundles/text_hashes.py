@@ -7,7 +7,8 @@ tokenisation make no difference. The text cannot be read from it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,20 +21,24 @@ if TYPE_CHECKING:
 FILE = bundle_names.TRAIN_TEXTS
 _KEY = b"dense_lstm_zoo training texts"
 _SHORTEST = 4  # tokens; shorter texts, such as "thank you .", occur everywhere
+_EXAMPLE = 60  # tokens
+_BLOCK = 10_000  # tokens; a line of running text may be larger than memory
 
 
-def text_hash(tokens: Sequence[str]) -> int:
+def text_hash(tokens: Iterable[str]) -> int:
     """Return the hash of a text from its tokens.
 
     Example:
         >>> text_hash(["A", "good", "film"]) == text_hash(["a", "goodfilm"]) != text_hash(["a", "film"])
         True
     """
-    text = "".join("".join(tokens).casefold().split())
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8, key=_KEY).digest(), "little")
+    digest, rest = hashlib.blake2b(digest_size=8, key=_KEY), iter(tokens)
+    while block := list(itertools.islice(rest, _BLOCK)):
+        digest.update("".join("".join(block).casefold().split()).encode("utf-8", "replace"))
+    return int.from_bytes(digest.digest(), "little")
 
 
-def hash_texts(texts: Iterable[Sequence[str]]) -> np.ndarray:
+def hash_texts(texts: Iterable[Iterable[str]]) -> np.ndarray:
     """Return the distinct hashes of texts, given as tokens: sorted uint64."""
     import numpy as np
 
@@ -62,7 +67,7 @@ class Overlap:
         return f"{self.count:,} of {total}, such as {self.example!r:.120}"
 
 
-def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
+def overlap(hashes: np.ndarray, texts: Iterable[Iterable[str]]) -> Overlap:
     """Return how many texts of at least four tokens are among the hashes, which are sorted.
 
     Example:
@@ -75,12 +80,15 @@ def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
     count = total = 0
     example = ""
     for tokens in texts:
-        if len(tokens) >= _SHORTEST:
+        rest = iter(tokens)
+        beginning = list(itertools.islice(rest, _EXAMPLE))
+        if len(beginning) >= _SHORTEST:
             total += 1
+            value = text_hash(itertools.chain(beginning, rest))
             # They are sorted, and a set of them would take ten times their memory.
-            place = hashes.searchsorted(np.uint64(value := text_hash(tokens)))
+            place = hashes.searchsorted(np.uint64(value))
             if place < len(hashes) and hashes[place] == value:
-                example = example or " ".join(tokens)
+                example = example or " ".join(beginning)
                 count += 1
     return Overlap(count, total, example)
 

@@ -26,7 +26,7 @@ class CarriedWords:
         num_frozen: How many others there are.
         matrix: (words + 2, dim), float32.
         new: How many words of the training texts the source did not know.
-        coverage: How much of the training texts the words cover.
+        coverage: How much of the training texts the words with a vector cover. Those to be learnt have none.
         report: The report on the file of vectors, if one was read.
     """
 
@@ -108,7 +108,7 @@ def carry_words(
     joined[:2] = matrix[:2]
     for row, word in enumerate(every, start=2):
         joined[row] = new_vectors[word] if word in new_vectors else rows[row_of[word]]
-    coverage = Coverage.of(counts, trained)
+    coverage = Coverage.of(counts, [word for word in trained if word in source_rows or word in new_vectors])
     new = sum(word not in source_rows for word in trained)
     return CarriedWords(every, len(frozen), joined, new, coverage, report)
 

@@ -53,6 +53,24 @@ def by_mark(beginning: bytes, codec: str) -> str:
     return "utf-16" if beginning.startswith(UTF_16) else codec
 
 
+def check_has_mark(beginning: bytes, codec: str, name: str) -> None:
+    """Raise ``ValueError`` for UTF-16 without its byte order mark: as UTF-8, half of it would be NULs.
+
+    Args:
+        beginning: The first bytes of a file.
+        codec: What was expected.
+        name: The name of the file, for the error.
+
+    Example:
+        >>> check_has_mark("fine".encode(), "utf-8-sig", "a.txt")
+        >>> check_has_mark("fine".encode("utf-16-le"), "utf-8-sig", "a.txt")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: a.txt is UTF-16 without its mark. Its bytes fit utf-16-le, ...
+    """
+    if codec.startswith("utf-8") and (best_fit(beginning) or "").startswith("utf-16"):
+        raise ValueError(f"{name} is UTF-16 without its mark. {advice(beginning, codec)}")
+
+
 def advice(content: bytes, codec: str) -> str:
     """Return what to do about bytes that are not in the encoding that was expected.
 

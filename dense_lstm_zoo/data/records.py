@@ -166,8 +166,7 @@ def _decoded(
     first = next(lines, b"")
     check_is_text(first + (stream.read(_BEGINNING) if first.startswith(b"PK\x03\x04") else b""), name)
     codec = encodings.by_mark(first, codec)
-    if codec == "utf-8-sig" and errors == "strict" and (encodings.best_fit(first) or "").startswith("utf-16"):
-        raise ValueError(f"{name} is UTF-16 without its mark. {encodings.advice(first, codec)}")
+    encodings.check_has_mark(first, codec, name)
     if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # such as UTF-16
         try:
             yield from io.TextIOWrapper(io.BufferedReader(_Rejoined(first, stream)), codec, errors, newline="\n")

@@ -77,8 +77,7 @@ def read_lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
         beginning = file.read(_BEGINNING)
     check_is_text(beginning, str(path))
     codec = encodings.by_mark(beginning, checks.encoding(encoding))
-    if codec == "utf-8-sig" and (encodings.best_fit(beginning) or "").startswith("utf-16"):
-        raise ValueError(f"{path} is UTF-16 without its mark. {encodings.advice(beginning, codec)}")
+    encodings.check_has_mark(beginning, codec, str(path))
     marks, decoding = _MARKS.get(codec), codec
     if marks and not beginning.startswith(marks):  # the native order, as ``bytes.decode`` takes it
         decoding = f"{codec}-{sys.byteorder[0]}e"

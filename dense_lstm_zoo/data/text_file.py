@@ -106,7 +106,10 @@ class TextFile:
         self._check_unchanged()
         try:
             with self.path.open("rb") as file, _decoded(file, self.path, self.encoding) as text:
-                for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
+                lines = encodings.watched(text, checks.encoding(self.encoding), str(self.path))
+                for number, line in enumerate(lines):
+                    if number == 0:
+                        check_line_ends(line, str(self.path))
                     if stripped := line.strip():
                         yield stripped
             self._check_unchanged()
@@ -201,7 +204,9 @@ def _decoded(file: Any, path: Path, encoding: str) -> io.TextIOWrapper:
     stream = unpacked(file)
     beginning: bytes = stream.peek(1)[:_BLOCK]  # type: ignore[attr-defined]
     check_is_text(beginning, str(path))
-    return io.TextIOWrapper(stream, encodings.by_mark(beginning, checks.encoding(encoding)), newline="\n")
+    codec = encodings.by_mark(beginning, checks.encoding(encoding))
+    encodings.check_has_mark(beginning, codec, str(path))
+    return io.TextIOWrapper(stream, codec, newline="\n")
 
 
 def unpacked(file: Any) -> BinaryIO:

@@ -59,6 +59,11 @@ class VectorReport:
         """True if the file is truncated or damaged: words after line ``lines`` are missing."""
         return bool(self.damage)
 
+    @property
+    def has_problems(self) -> bool:
+        """True if lines were skipped, or if the rest of the file could not be read."""
+        return self.truncated or any(problem.count for problem in self.problems.values())
+
     def __str__(self) -> str:
         text = [f"{self.lines:,} lines read, {self.words:,} words kept, {self.dim} numbers each."]
         for kind, problem in self.problems.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ class TextEncoder:
         _check_directions(bundles)
         sizes = _sizes(forward)
         words, vectors = forward.vocabulary.words, _vectors(forward)
-        table = _table(forward)
+        table = word_table_of(forward.config)
         if backward is not None:
             _check_pair(forward, backward, sizes, vectors)
         return cls(
@@ -235,9 +236,12 @@ def _check_pair(forward: Bundle, backward: Bundle, sizes: Mapping[str, Any], vec
         differences = ", ".join(f"{name}={sizes[name]!r} and {theirs[name]!r}" for name in different)
         raise ValueError(f"Both language models must have the same size; received {differences}.")
     if backward.vocabulary.words != forward.vocabulary.words:
+        pairs = itertools.zip_longest(forward.vocabulary.words, backward.vocabulary.words)
+        place, (word, other) = next((i, pair) for i, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
         raise ValueError(
             f"Both language models must have the same words in the same order; received {len(forward.vocabulary):,} "
-            f"and {len(backward.vocabulary):,}. Train both on the same text, with the same max_words and min_count."
+            f"and {len(backward.vocabulary):,} words, of which number {place:,} is {word!r:.80} and {other!r:.80}. "
+            "Train both on the same text, with the same max_words and min_count."
         )
     if not np.array_equal(_vectors(backward), vectors):
         raise ValueError(
@@ -267,9 +271,10 @@ def _numbers(variable: keras.Variable) -> np.ndarray:
     return np.array(keras.ops.convert_to_numpy(variable), np.float32)
 
 
-def _table(bundle: Bundle) -> tuple[str, str] | None:
-    training = bundle.config["training"]
-    is_fixed = bundle.config["arguments"].get("trainable_embeddings", True) is False
+def word_table_of(config: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return name and sha256 of the word table whose vectors a language model's words still have, or None."""
+    training = config["training"]
+    is_fixed = config["arguments"].get("trainable_embeddings", True) is False
     name, sha256 = training.get("vectors"), training.get("vectors_sha256")
     return (str(name), str(sha256)) if is_fixed and name and sha256 else None
 

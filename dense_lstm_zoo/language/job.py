@@ -12,10 +12,12 @@ import numpy as np
 
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens, token_lines
+from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import is_unspaced
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.language.encoder import word_table_of
 from dense_lstm_zoo.language.vectors import read_new_vectors, read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from dense_lstm_zoo.storage import files
@@ -48,12 +50,15 @@ class LanguageModelJob(Job):
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
         self.vocabulary = dataclasses.replace(words, direction=options.direction)
         self.vectors = None
+        self.source_table: tuple[str, str] | None = None
+        self.vector_report: VectorReport | None = None
         self.new_vectors: dict[str, np.ndarray] = {}  # of words that the source does not know
         vectors = None if options.vectors == word_source.NONE else options.vectors
         if source is None and vectors is not None:
             self.vectors = read_vectors(vectors, self.vocabulary, options.seed)
+            self.vector_report = self.vectors.report
         if source is not None:
-            source_words = source.vocabulary
+            source_words, self.source_table = source.vocabulary, word_table_of(source.config)
             if source_words.direction != options.direction:
                 raise ValueError(
                     f"init_from is a {source_words.direction} language model; received direction={options.direction!r}."
@@ -63,7 +68,7 @@ class LanguageModelJob(Job):
             more = [word for word in self.vocabulary.words if word not in source_set]
             if vectors is not None:
                 dim = source.network.get_layer("embedding").output_dim
-                self.new_vectors = read_new_vectors(vectors, more, dim)
+                self.new_vectors, self.vector_report = read_new_vectors(vectors, more, dim)
             if not options.learns_words:
                 more = [word for word in more if word in self.new_vectors]
             self.vocabulary = source_words.with_more(more, options.max_words)
@@ -94,13 +99,23 @@ class LanguageModelJob(Job):
         return []
 
     @staticmethod
-    def token_rows(part: Iterable[str]) -> Iterator[list[str]]:
-        """Return the tokens of each line."""
-        return map(list, token_lines(part))
+    def token_rows(part: Iterable[str]) -> Iterator[Iterable[str]]:
+        """Return the tokens of each line, one by one where a line is long."""
+        return token_lines(part)
 
     def summary(self) -> str:
         """Return a summary of the corpus and of how much of it the vectors cover."""
-        return "\n".join([str(self.corpus), *([self.vectors.summary()] if self.vectors else [])])
+        parts = (self.corpus, self.vector_report, self.vectors.summary() if self.vectors else None)
+        return "\n".join(str(part) for part in parts if part is not None)
+
+    def cautions(self) -> dict[str, str]:
+        """Return a sentence that warns of vectors which few of the words have."""
+        if self.vectors is None or not self.vectors.is_little:
+            return {}
+        return {
+            "words_without_vectors": f"{self.vectors.summary()}. The others start from random numbers; name vectors of "
+            'the language of these texts, or train without any (vectors="none", --vectors none).'
+        }
 
     def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the size of the vocabulary, and the length of the vectors."""
@@ -122,13 +137,27 @@ class LanguageModelJob(Job):
             "text": self.vocabulary.settings,
             "training": {
                 "data_sha256": self.fingerprint(self.corpus),
-                **({} if self.vectors is None else self.vectors.config),
+                **self._vectors_config(arguments),
                 **({"new_word_vectors": Path(self.options.vectors).name} if self.new_vectors else {}),
                 "num_steps": self.options.num_steps,
                 "max_words": self.options.max_words,
                 "min_count": self.options.min_count,
             },
         }
+
+    def _vectors_config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return whose vectors the words have: those read, or a table's that the source had and training keeps."""
+        if self.vectors is not None:
+            return self.vectors.config
+        is_trained = arguments.get("trainable_embeddings", True) is not False
+        if self.source_table is None or is_trained:
+            return {}
+        name, sha256 = self.source_table
+        if self.new_vectors:
+            table = word_source.table(self.options.vectors)
+            if table is None or table.sha256 != sha256:
+                return {}
+        return {"vectors": name, "vectors_sha256": sha256}
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return the windows of the training and the dev text."""

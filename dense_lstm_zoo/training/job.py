@@ -105,7 +105,7 @@ class Job(abc.ABC):
 
     @staticmethod
     @abc.abstractmethod
-    def token_rows(part: Any) -> Iterable[Sequence[str]]:
+    def token_rows(part: Any) -> Iterable[Iterable[str]]:
         """Return the tokens of each text of a part of a corpus, for hashes of the texts."""
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import machine
 from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
@@ -82,10 +83,14 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
     from dense_lstm_zoo.training.freezing import train_by_layers
     from dense_lstm_zoo.training.overlap import repeated_texts
 
-    if request.options.init_from is None and getattr(request.options, "vectors", None) is None:
+    if request.options.init_from is None and getattr(request.options, "vectors", None) in (None, word_source.NONE):
         settings = registry.resolve(name, arguments, request.recipe, complete=False)
         if settings.get("trainable_embeddings") is False:
-            warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
+            warnings.warn(
+                "Without vectors=... the frozen word vectors are random. trainable_embeddings=True "
+                "(--trainable-embeddings true) trains them.",
+                stacklevel=3,
+            )
     if arguments and request.options.init_from is None and _reads_files(request, dataset):
         registry.check_arguments(name, arguments, request.recipe)  # now, and not after the files are read
     corpus = as_corpus(dataset, task.name)
@@ -195,12 +200,17 @@ def _covered(request: Request, corpus: AnyCorpus, source: Source | None) -> tupl
         words, covered = job.coverage.words, job.coverage.words_with_vector
         reason = f"vectors cover {covered:,} of the {words:,} words with letters of the training texts"
         if not request.chooses_vectors or request.arguments.get("trainable_embeddings") is False:
-            way = (
-                "train without init_from"
-                if source
-                else 'train the words themselves with vectors="none" (--vectors none)'
-            )
-            advice = f"The {reason}. Other words are hardly read: {way}."
+            if source and request.options.learns_words:
+                advice = (
+                    f"The source knows {covered:,} of the {words:,} words with letters of the training texts. "
+                    "The others start from the mean of its words; check that both texts have the same language and the "
+                    "same tokens (dense-lstm-zoo tokenize)."
+                )
+            elif source:
+                advice = f"The {reason}. Other words are hardly read: train without init_from."
+            else:
+                way = 'train the words themselves with vectors="none" (--vectors none)'
+                advice = f"The {reason}. Other words are hardly read: {way}."
             return dataclasses.replace(request, notice="\n".join(filter(None, (request.notice, advice)))), job
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
