@@ -1,5 +1,6 @@
 """Several seeds and folds: the data of each run, what is kept, and repeated calls."""
 
+import contextlib
 import json
 import weakref
 
@@ -98,7 +99,7 @@ def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_resul
     result, _ = folds
     with interrupted(epoch=1, batch=1):
         run(tmp_path / "again", folds=3)
-    assert [p.name for p in (tmp_path / "again").iterdir()] == ["fold01_seed1.unfinished"]
+    assert sorted(p.name for p in (tmp_path / "again").iterdir()) == ["fold01_seed1.unfinished", "protocol.json"]
     assert run(tmp_path / "again", folds=3, only_folds=[1]).mean == result.runs["test_accuracy"][0]
     resumed = run(tmp_path / "again", folds=3)
     columns = ["run", "test_accuracy", "dev_accuracy", "test_loss", "best_epoch"]
@@ -221,18 +222,73 @@ def test_a_run_that_could_not_be_scored_is_told_and_is_not_joined_by_runs_with_o
         run(tmp_path / "runs", seeds=2)
     with pytest.raises(ValueError, match="batch_size was 50 and is 40"):
         run(tmp_path / "runs", seeds=2, batch_size=40)
+    assert not list(protocol.finished_runs(tmp_path / "runs"))
+
+
+@pytest.mark.parametrize("name", ["seed1/manifest.json", "fold02_seed3/manifest.json", "runs.csv", "summary.txt"])
+def test_runs_and_results_that_no_protocol_wrote_are_neither_adopted_nor_replaced(tmp_path, name):
+    file = tmp_path / "runs" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    with pytest.raises(FileExistsError, match=rf"runs holds {name.split('/')[0]} but no protocol\.json, so that"):
+        run(tmp_path / "runs")
+    assert [path.read_text() for path in (tmp_path / "runs").rglob("*.*") if path.is_file()] == ["mine"]
+
+
+def test_the_settings_are_there_before_a_run_ends_and_go_if_none_has_begun(tmp_path, monkeypatch):
+    sizes = []
+
+    def train_alone(name, corpus, run_dir, **options):
+        sizes.append(json.loads((run_dir.parent / "protocol.json").read_text())["batch_size"])
+        if begins:
+            run_dir.with_name("seed1.unfinished").mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(protocol, "_train_alone", train_alone)
+    for begins in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "new" / "runs")
+        assert (tmp_path / "new").exists() == begins
+    with pytest.raises(ValueError, match="batch_size was 50 and is 40"):
+        run(tmp_path / "new" / "runs", batch_size=40)
+    assert sizes == [50, 50]
+    begins = False
+    (tmp_path / "other" / "seed1.unfinished").mkdir(parents=True)  # of another command: it may have other settings
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "other")
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["seed1.unfinished"]
+
+
+def test_two_processes_with_other_settings_do_not_share_a_new_folder(tmp_path, monkeypatch):
+    ours, theirs = ({"model": "bilstm", "dataset": "demo", "batch_size": size} for size in (40, 50))
+    with protocol._claim(tmp_path / "runs", ours):
+        with pytest.raises(ValueError, match="batch_size was 40 and is 50"), protocol._claim(tmp_path / "runs", theirs):
+            pytest.fail("it trained")
+        assert json.loads((tmp_path / "runs" / "protocol.json").read_text()) == ours
+    real = protocol.files.new_file
+
+    @contextlib.contextmanager
+    def new_file(path, mode):
+        with real(path, mode) as file:
+            yield file
+        path.write_text(json.dumps(theirs))  # both write it at the same time
+
+    monkeypatch.setattr(protocol.files, "new_file", new_file)
+    with pytest.raises(ValueError, match="batch_size was 50 and is 40"), protocol._claim(tmp_path / "others", ours):
+        pytest.fail("it trained")
 
 
 def test_settings_without_effect_are_no_other_settings(tmp_path):
     path = tmp_path / "protocol.json"
     shared = {"model": "bilstm", "dataset": "demo", "batch_size": 40}
     idle = {"tensorboard": False, "pause_after": 3, "recipe": None, "checkpoint_minutes": 3}
-    protocol._write_settings(path, {**shared, "recipe": None})
-    protocol._check_settings(path, {**shared, **idle})
+    with protocol._claim(tmp_path, {**shared, "recipe": None}):
+        pass
+    protocol._check_settings(tmp_path, {**shared, **idle})
     path.write_text(json.dumps({**shared, **idle}))  # as older versions wrote it
-    protocol._check_settings(path, shared)
+    protocol._check_settings(tmp_path, shared)
     with pytest.raises(ValueError, match="batch_size was 40 and is 50"):
-        protocol._check_settings(path, {**shared, "batch_size": 50})
+        protocol._check_settings(tmp_path, {**shared, "batch_size": 50})
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def run(folder: Path) -> dict[str, Any]:
     rows = []
     for name, _, corpus, seed in training_runs(spec):
         run_dir = folder / "runs" / name
-        if (run_dir / "manifest.json").is_file() and not has_scores(read_metrics(run_dir), task):
+        if (run_dir / "manifest.json").is_file() and not has_scores(read_metrics(run_dir)):
             shutil.rmtree(run_dir)  # its texts could not be read when it ended
         if not (run_dir / "manifest.json").is_file():
             check_test_texts(task.job_class, spec["arguments"], corpus)

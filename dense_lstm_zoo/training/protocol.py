@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _SPLITS = ("test", "dev", "cross_validation")  # the first that runs are scored on is the one to compare
 SETTINGS = "protocol.json"  # in the folder of several runs: what they share
+_RESULTS = ("runs.csv", "summary.txt")  # beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +155,8 @@ def run_protocol(
     Raises:
         TypeError: ``only_folds`` that is no list.
         ValueError: As for ``train``. Or ``run_dir`` holds runs with other settings, which the message lists.
+        FileExistsError: ``run_dir`` is a bundle, or holds runs, a ``runs.csv`` or a ``summary.txt`` but no
+            ``protocol.json``: another command or you made them.
 
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
@@ -191,25 +194,22 @@ def run_protocol(
         shared["init_from"] = transfer.resolved_path(training["init_from"])
     if training.get("context") is not None:
         shared["context"] = str(presets.locate(training["context"]).resolve())
-    _check_settings(run_dir / SETTINGS, shared)
+    _check_settings(run_dir, shared)
     plan = [(fold, seed + i) for fold in fold_numbers for i in range(seeds)]
     rows = []
     for number, (fold, run_seed) in enumerate(plan, start=1):
         run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
         manifest = run_dir / run / "manifest.json"
-        try:
-            if not manifest.is_file():
-                if progress:
-                    notes.show(f"\nrun {number} of {len(plan)}: {run}")
+        if not manifest.is_file():
+            if progress:
+                notes.show(f"\nrun {number} of {len(plan)}: {run}")
+            with _claim(run_dir, shared):
                 _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
-        finally:
-            if manifest.is_file():  # also of a run that is saved although it diverged, or could not be scored
-                _write_settings(run_dir / SETTINGS, shared)
         run_folder.tidy(run_dir / run)
         metrics = _metrics(run_dir / run)
         if "diverged" in metrics:
             raise DivergenceError(f"{named_dir / run}: {metrics['diverged']}")
-        if not has_scores(metrics, task):
+        if not has_scores(metrics):
             raise ValueError(
                 f"{named_dir / run} is a run without scores: its texts could not be read when it ended. Delete it, and "
                 "the same call trains it again."
@@ -220,18 +220,19 @@ def run_protocol(
     result = ProtocolResult(pd.DataFrame(rows), named_dir, task)
     frame = pd.DataFrame([*rows, *finished_runs(run_dir, {row["run"] for row in rows})]).sort_values("run")
     every = ProtocolResult(frame, named_dir, task)
-    with files.new_file(run_dir / "runs.csv", "w") as file:
+    table, summary = (run_dir / name for name in _RESULTS)
+    with files.new_file(table, "w") as file:
         every.runs.to_csv(file, index=False)
-    with files.new_file(run_dir / "summary.txt", "w") as file:
+    with files.new_file(summary, "w") as file:
         file.write(f"{every}\n")
     if progress:
         notes.show(f"\n{result}")
     return result
 
 
-def has_scores(metrics: Collection[str], task: Task) -> bool:
+def has_scores(metrics: Collection[str]) -> bool:
     """Return whether a run was scored: one whose texts could no longer be read at its end is saved without scores."""
-    return any(f"{split}_{task.measure}" in metrics for split in _SPLITS)
+    return any(name.startswith(f"{split}_") for name in metrics for split in _SPLITS)
 
 
 def _metrics(run: Path) -> dict[str, Any]:
@@ -240,21 +241,29 @@ def _metrics(run: Path) -> dict[str, Any]:
 
 
 def finished_runs(run_dir: Path, without: Collection[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield a row for each finished run in the folder of ``run_protocol``. One that is damaged is left out.
+    """Yield a row for each finished run in the folder of ``run_protocol``. Damaged and unscored ones are left out.
 
     Args:
         run_dir: The folder.
         without: The names of runs to leave out.
     """
-    for path in run_dir.glob("*/manifest.json"):
-        match = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
-        if not match or path.parent.name in without:
+    for run, (fold, seed) in _finished(run_dir).items():
+        if run in without:
             continue
         with contextlib.suppress(BundleError):
-            metrics = _metrics(path.parent)
-            if "diverged" not in metrics:
-                fold, seed = match.groups()
-                yield {"run": path.parent.name, "seed": int(seed), "fold": int(fold) if fold else None, **metrics}
+            metrics = _metrics(run_dir / run)
+            if "diverged" not in metrics and has_scores(metrics):
+                yield {"run": run, "seed": seed, "fold": fold, **metrics}
+
+
+def _finished(run_dir: Path) -> dict[str, tuple[int | None, int]]:
+    """Return the fold and the seed of each finished run in a folder, by the run's name."""
+    runs = {}
+    for path in run_dir.glob("*/manifest.json"):
+        if match := re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name):
+            fold, seed = match.groups()
+            runs[path.parent.name] = (int(fold) if fold else None, int(seed))
+    return runs
 
 
 def _fold(corpus: AnyCorpus, fold: int, folds: int) -> AnyCorpus:
@@ -279,28 +288,53 @@ def _train_alone(*arguments: Any, **options: Any) -> None:
     gc.collect()
 
 
-def _check_settings(path: Path, settings: dict[str, Any]) -> None:
-    """Raise ``ValueError`` if a folder has runs with other settings."""
+@contextlib.contextmanager
+def _claim(run_dir: Path, settings: dict[str, Any]) -> Iterator[None]:
+    """Write what the runs of a folder share while one is trained, so that no kill leaves a run of unknown settings.
+
+    If the training fails before it writes anything, the folder is left as it was.
+    """
+    path, new_folders = run_dir / SETTINGS, [folder for folder in (run_dir, *run_dir.parents) if not folder.exists()]
+    before = {file.name for file in run_dir.glob("*")}
+    _check_settings(run_dir, settings)
+    if SETTINGS not in before:
+        with files.new_file(path, "w") as file:
+            file.write(_settings(settings))
+        _check_settings(run_dir, settings)  # another process may have written it at the same time
+    try:
+        yield
+    except BaseException:
+        if {file.name for file in run_dir.glob("*")} - before == {SETTINGS}:
+            path.unlink()
+            with contextlib.suppress(OSError):
+                for folder in new_folders:
+                    folder.rmdir()
+        raise
+
+
+def _check_settings(run_dir: Path, settings: dict[str, Any]) -> None:
+    """Raise an error if a folder has runs with other settings, or runs or results that no ``run_protocol`` wrote."""
+    path = run_dir / SETTINGS
     if path.exists():
         previous = _of_effect(read_settings(path))
         current = json.loads(_settings(settings))
         if previous != current:
             differences = checks.difference(previous, current)
             raise ValueError(
-                f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
+                f"{run_dir} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
             )
+        return
+    if others := [*sorted(_finished(run_dir)), *(name for name in _RESULTS if (run_dir / name).exists())]:
+        raise FileExistsError(
+            f"{run_dir} holds {', '.join(others)} but no {SETTINGS}, so that what is there may be of another model or "
+            "yours. Choose another run_dir (--run-dir), or move it."
+        )
 
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return what the runs of a folder share, from its ``protocol.json``."""
-    advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
+    advice = "Put back a copy of it, or choose another run_dir (--run-dir)."
     return read_object(path, {"model": str, "dataset": str}, advice=advice)
-
-
-def _write_settings(path: Path, settings: dict[str, Any]) -> None:
-    if not path.is_file():
-        with files.new_file(path, "w") as file:
-            file.write(_settings(settings))
 
 
 def _settings(settings: dict[str, Any]) -> str:
