@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.search import chief, fleet, worker
 from dense_lstm_zoo.search.plan import plan
@@ -150,8 +151,16 @@ def test_a_worker_takes_the_trials_of_the_sweep_that_is_there_and_no_other(tmp_p
 
 @pytest.mark.parametrize(("workers", "threads"), [(0, None), (1, None), (2, "4"), (3, "2"), (9, "1")])
 def test_trials_that_run_at_a_time_share_the_cores_and_a_chief_may_have_none(monkeypatch, workers, threads):
-    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(machine, "cores", lambda: 8)
+    monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
     assert worker.share_of_cores(workers).get("TF_NUM_INTRAOP_THREADS") == threads
+
+
+@pytest.mark.parametrize(("limit", "threads"), [("2", None), ("4", "4"), ("16", "4"), ("0", "4"), ("many", "4")])
+def test_a_limit_of_the_users_own_is_not_raised(monkeypatch, limit, threads):
+    monkeypatch.setattr(machine, "cores", lambda: 8)
+    monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    assert worker.share_of_cores(2).get("OMP_NUM_THREADS") == threads
 
 
 @pytest.mark.slow

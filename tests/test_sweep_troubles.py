@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -247,6 +248,19 @@ def test_a_child_can_say_why_it_ends_with_its_log_on_a_full_disk(tmp_path):
     child = process.Child("child", log=tmp_path / "full.log", environment={"PYTHONPATH": path})
     assert child.wait(timeout=60) == process.PAUSED
     assert child.last_words() == "no room"
+    child.close()
+
+
+@pytest.mark.parametrize(("place", "status"), [(None, 0), ("", 3)])
+def test_a_child_imports_from_where_this_process_does(place, status, tmp_path, monkeypatch):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "own_child.py").write_text("import queue\n")
+    (tmp_path / "queue.py").write_text("raise SystemExit(3)\n")  # a module of Python's has this name
+    monkeypatch.chdir(tmp_path)
+    places = [] if place is None else [place]
+    monkeypatch.setattr(sys, "path", [*places, str(tmp_path / "code"), *filter(None, sys.path)])
+    child = process.Child("own_child", log=tmp_path / "log.txt")
+    assert child.wait(timeout=60) == status
     child.close()
 
 

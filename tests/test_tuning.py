@@ -104,6 +104,26 @@ def test_more_bundles_of_a_finished_sweep_than_were_kept_are_named(fake, tmp_pat
     assert "no bundle" not in capsys.readouterr().out
 
 
+def test_bundles_beyond_those_to_keep_are_deleted_by_a_later_call_too(fake, tmp_path):
+    sweep(tmp_path / "s", keep=3)
+    assert len(list((tmp_path / "s").glob("trials/*/runs"))) == 3
+    result = sweep(tmp_path / "s")
+    assert [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")] == [result.best["trial"]]
+
+
+def test_a_winner_whose_bundle_was_deleted_is_trained_again_and_not_scored_again(fake, tmp_path):
+    result = sweep(tmp_path / "s")
+    shutil.rmtree(result.best_bundle.parent)
+    with pytest.raises(FileNotFoundError, match=r"runs holds no bundle any more\. Delete .*/trials/"):
+        _ = result.best_bundle
+    scores = {"test_accuracy": {"mean": 0.25, "std": None, "runs": [0.25]}}
+    (tmp_path / "s" / "trials" / result.best["trial"] / "test.json").write_text(json.dumps(scores))
+    fake.specs.clear()
+    again = sweep(tmp_path / "s")
+    assert [spec["folder"] for spec in fake.specs] == [result.best["trial"]]
+    assert (again.best_bundle, again.test) == (again.best_bundle.parent / "seed1", scores)
+
+
 def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_path):
     fake.fails = 4
     result = sweep(tmp_path / "s", space={"units": [4, 6], "dropout": [0.1, 0.2, 0.3, 0.4]})

@@ -19,7 +19,8 @@ _WORDS_TO = "DENSE_LSTM_ZOO_WORDS_TO"  # the handle of the pipe to the parent
 class Child(subprocess.Popen[bytes]):
     """A Python module in its own process.
 
-    Its standard input closes when this process ends, even by kill -9. See ``end_with_parent``.
+    Its standard input closes when this process ends, even by kill -9. See ``end_with_parent``. It imports from where
+    this process does.
 
     Args:
         module: The module to run.
@@ -32,15 +33,17 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(self, module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> None:
+        # Not from the current folder unless this process does: a file there may have the name of a module.
+        places = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
         self._words, words = os.pipe()
         try:
             with log.open("ab") as file:
                 super().__init__(
-                    [sys.executable, "-m", module, *arguments],
+                    [sys.executable, "-P", "-m", module, *arguments],
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=file,
-                    env={**os.environ, **(environment or {}), _WORDS_TO: str(words)},
+                    env={**os.environ, "PYTHONPATH": places, **(environment or {}), _WORDS_TO: str(words)},
                     pass_fds=(words,),
                 )
         except BaseException:

@@ -110,11 +110,18 @@ class Progress:
             self._seconds.append(ended - started)
         self.say(self._line(trial, table))
         self._call(self.run_dir / "trials" / trial.trial_id)
-        # Hyperband may go on with any of its trials.
-        if self.sweep.tuner != "hyperband":
-            for name in table["trial"].iloc[self.keep :]:
-                shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
+        self._free(table)
         return True
+
+    def free(self) -> None:
+        """Delete the bundles that are not kept: a call that was killed, or that kept more, has left some."""
+        self._free(report.table(self.run_dir, self.sweep))
+
+    def _free(self, table: pd.DataFrame) -> None:
+        if self.sweep.tuner == "hyperband":  # it may go on with any of its trials
+            return
+        for name in table["trial"].iloc[self.keep :]:
+            shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
 
     def _line(self, trial: Trial, table: pd.DataFrame) -> str:
         """Return a line with the trial's values and score, the best so far and the time left."""

@@ -58,8 +58,18 @@ class TuneResult:
 
     @property
     def best_bundle(self) -> Path:
-        """The folder of the winner's first run, for ``load``."""
-        return trial.bundles(self.run_dir / "trials" / self.best["trial"])[0]
+        """The folder of the winner's first run, for ``load``.
+
+        Raises:
+            FileNotFoundError: Its bundles have been deleted.
+        """
+        folder = self.run_dir / "trials" / self.best["trial"]
+        runs = trial.bundles(folder)
+        if not runs:
+            raise FileNotFoundError(
+                f"{folder / 'runs'} holds no bundle any more. Delete {folder}, and the same call trains it again."
+            )
+        return runs[0]
 
 
 def tune(
@@ -239,6 +249,7 @@ def _search(
     if workers == 1 and address is None:
         oracle.on_end = progress.tell
         team[0].search()
+        progress.free()
         return
     with in_threads(team) as futures:
 
@@ -258,6 +269,7 @@ def _search(
             oracle.look_ahead()
             chief.serve(oracle, address, silence, access.own_token(run_dir), check, say)
         progress.catch_up(wait=True)
+        progress.free()
 
 
 def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
@@ -284,7 +296,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
             raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
         best = scored.iloc[0].to_dict()
         folder = run_dir / "trials" / best["trial"]
-        if (folder / trial.TEST).is_file() or sweep.test != "best":
+        if sweep.test != "best":
             break
         name = f"the winner, trial {best['trial']},"
         try:
@@ -305,7 +317,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         except TrialDiedError as error:
             raise paused(f"{name} could not be trained to its end: {error}") from None
         try:
-            if sweep.test == "best" and (sweep.folds or has_test):
+            if (sweep.folds or has_test) and not (folder / trial.TEST).is_file():
                 trial.wait(folder, trial.start(folder, test=True))
         except (TrialFailedError, TrialDiedError) as error:
             raise paused(f"{name} could not be scored on the test texts: {error}") from None

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from keras_tuner.engine.trial import Trial, TrialStatus
 
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
 from dense_lstm_zoo.search.plan import Sweep
@@ -191,11 +192,16 @@ def in_threads(workers: Sequence[Worker]) -> Iterator[list[futures.Future[None]]
 
 
 def share_of_cores(workers: int) -> dict[str, str]:
-    """Return the environment of trials of which some run at a time: each uses its share of the cores."""
+    """Return the environment of trials of which some run at a time: each uses its share of the cores.
+
+    A variable that limits them to fewer is left as it is.
+    """
     if workers < 2:  # none: all trials run on other machines
         return {}
-    threads = str(max(1, (os.cpu_count() or 1) // workers))
-    return {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads}
+    share = max(1, machine.cores() // workers)
+    limits = {name: os.environ.get(name, "") for name in ("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS")}
+    lower = [name for name, limit in limits.items() if limit.isdecimal() and 0 < int(limit) < share]  # 0 is no limit
+    return {name: str(share) for name in limits if name not in lower}
 
 
 def forget_deaths(folder: Path) -> None:
