@@ -1,5 +1,6 @@
 """The commands of the results tables: those that results and docs name ask for their rows, wrong ones are refused."""
 
+import dataclasses
 import re
 import shlex
 
@@ -126,6 +127,24 @@ def test_the_command_of_a_long_row_asks_for_its_hours():
     assert request.command(row) == f"python -m tuning language_model --dataset ptb --rows {row} --seeds 1 --hours 18"
     quick = command.parse_request(command.load("language_model"), ["--rows", row])
     assert "--hours" not in quick.command(row)
+
+
+def test_the_command_of_a_row_asks_for_the_same_again(tmp_path, monkeypatch):
+    (tmp_path / "vectors").mkdir()
+    for path in ("my words.txt", "vectors/known.txt", "known.txt"):
+        (tmp_path / path).write_text("the 0.1 0.2\n")
+    (tmp_path / "mine.csv").write_text("a film,yes,no\n")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(tmp_path))
+    table, row = command.load("ding2018_table3"), "ding2018_table3_0x10"
+    words = ["--train-file", str(tmp_path / "mine.csv"), "--rows", row, "--seeds", "2", "--folds", "3"]
+    words += ["--only-folds", "1", "2", "--set", "dropout=0.2", "pooling=my pool"]
+    kinds = [["--label-columns", "good", "my bad", "--skip-empty"], ["--delimiter", "\\t"], []]
+    for name, vectors in (("my words.txt", None), ("vectors/known.txt", "known.txt"), ("known.txt", None)):
+        path = str(tmp_path / name)
+        request = command.parse_request(table, [*words, *kinds.pop(), "--vectors", path])
+        again = command.parse_request(table, shlex.split(request.command(row))[4:])
+        assert again.vectors == (vectors or path)
+        assert dataclasses.replace(again, vectors=path) == request
 
 
 @pytest.mark.slow

@@ -241,7 +241,7 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
     assert fake.specs[0]["data"]["text_column"] == "comment"
     rows = pd.read_csv(mine / "runs" / "csv" / "rows.csv")
     assert rows["dataset"].tolist() == ["mine.csv"]
-    options = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
+    options = f"--label-column mark --test-file {mine / 'more.csv'} --text-column comment"
     assert options in rows["command"][0]
     assert not (mine / "results").exists()
 

@@ -15,7 +15,8 @@ import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.loading import import_tensorflow
-from dense_lstm_zoo.corpora.dataset import as_option
+from dense_lstm_zoo.data.sources import find_file
+from dense_lstm_zoo.reports import command_line
 from dense_lstm_zoo.search import sweep, trial
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo.training.protocol import chosen_folds
@@ -96,15 +97,22 @@ class TableRequest:
 
     def command(self, row: str) -> str:
         """Return the command that makes one row."""
-        words = ["python -m tuning", self.table.name, "--dataset", self.dataset, "--rows", row]
-        words += [f"{as_option(name)} {shlex.quote(str(value))}" for name, value in self.data.items()]
-        words += [f"--folds {self.folds}"] if self.folds else []
-        words += [f"--only-folds {' '.join(map(str, self.only_folds))}"] if self.only_folds else []
-        words += [f"--seeds {self.seeds}"]
-        words += [f"--set {shlex.join(self.settings)}"] if self.settings else []
-        words += [f"--vectors {shlex.quote(Path(self.vectors).name)}"] if self.vectors else []
-        words += [f"--hours {self.hours:g}"] if self.hours > HOURS else []
-        return " ".join([*words, *(["--quick"] if self.quick else [])])
+        words = ["python", "-m", "tuning", self.table.name, "--dataset", self.dataset, "--rows", row]
+        words += command_line.options_of(self.data)
+        words += ["--folds", str(self.folds)] if self.folds else []
+        words += ["--only-folds", *map(str, self.only_folds)] if self.only_folds else []
+        words += ["--seeds", str(self.seeds)]
+        words += ["--set", *self.settings] if self.settings else []
+        words += ["--vectors", _vectors_word(self.vectors)] if self.vectors else []
+        words += ["--hours", f"{self.hours:g}"] if self.hours > HOURS else []
+        return shlex.join([*words, *(["--quick"] if self.quick else [])])
+
+
+def _vectors_word(vectors: str) -> str:
+    """Return vectors as a command names them: a file without its folder only if it is found like that."""
+    path, name = find_file("vectors", vectors) or Path(vectors), Path(vectors).name
+    same = find_file("vectors", name)
+    return name if same is not None and same.resolve() == path.resolve() else vectors
 
 
 def run(request: TableRequest) -> list[str]:

@@ -38,12 +38,12 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     if training["dataset"] in task.sources:
         yield from ("--dataset", training["dataset"])
         soft_labels = {"train_file": "YOUR_SOFT_LABELS"} if training.get("taught_by") else {}
-        yield from _options({**soft_labels, **training.get("files", {})})
+        yield from options_of({**soft_labels, **training.get("files", {})})
     else:
         own_files = {"train_file": "YOUR_FILE", **training.get("files", {})}
         if "files" in training and ENDINGS.get(ending(own_files["train_file"])) != training["dataset"]:
             yield from ("--dataset", training["dataset"])  # the name of the file does not show its format
-        yield from _options(own_files)
+        yield from options_of(own_files)
     if fold := fold_of(training):
         yield from ("--folds", str(fold[1]), "--only-folds", str(fold[0]))
     origin = training.get("init_from")
@@ -53,18 +53,18 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     yield from ("--seed", str(training["seed"]))
     if origin:
         yield from ("--init-from", origin["name"])
-        yield from _options({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
+        yield from options_of({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
     if has_vectors:
         yield from ("--vectors", training.get("vectors") or word_source.NONE)
     if training.get("context") and not origin:
         yield from ("--context", training["context"]["name"])
     usual = task.resolve({}, seed=0, recipe=get_recipe(recipe) if recipe else None)
     own = [option.name for option in task.all_options if option.name not in _ELSEWHERE]
-    yield from _options({x: training[x] for x in own if x in training and training[x] != getattr(usual, x)})
+    yield from options_of({x: training[x] for x in own if x in training and training[x] != getattr(usual, x)})
     most = config.get("text", {}).get("max_tokens")
-    yield from _options({**training.get("columns", {}), **({} if most is None else {"max_tokens": most})})
+    yield from options_of({**training.get("columns", {}), **({} if most is None else {"max_tokens": most})})
     if not origin:  # else the source's
-        yield from _options(_arguments(model, recipe, config["arguments"], bool(training.get("vectors"))))
+        yield from options_of(_arguments(model, recipe, config["arguments"], bool(training.get("vectors"))))
     yield from ("--run-dir", "runs/mine")
 
 
@@ -76,7 +76,8 @@ def _arguments(model: str, recipe: str | None, arguments: Mapping[str, Any], has
     return {name: value for name, value in changed.items() if name not in usual or _plain(usual[name]) != value}
 
 
-def _options(values: Mapping[str, Any]) -> Iterator[str]:
+def options_of(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words of options with these values."""
     for name, value in sorted(values.items()):
         yield as_option(name)
         if name == "label_columns":  # a word for each
