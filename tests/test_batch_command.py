@@ -64,6 +64,13 @@ def test_standard_error_is_given_back_after_a_failure():
     assert os.path.samestat(os.fstat(2), before)
 
 
+def test_notes_are_printed_while_beam_is_silenced(batch_exports, write, tmp_path, capfd):
+    source = write("id;text\n1;good film\n", "a.csv")
+    arguments = ["--input", source, "--output", tmp_path / "out", "--model", batch_exports["bilstm"][0]]
+    status, _, err = output_of(capfd, "predict-batch", *arguments)
+    assert (status, err) == (0, f"{source}: its columns are separated by a semicolon.\n")
+
+
 def test_the_formats_of_its_options_are_those_that_are_read_and_written():
     assert predict_batch.READABLE == layout.READABLE == tuple(sinks.WRITABLE)
     assert set(predict_batch.WRITABLE) == set(sinks.SUFFIXES)

@@ -164,6 +164,21 @@ def test_an_output_that_is_there_is_refused_and_replaced_only_if_it_is_ours(fold
     assert left_in(folder) == ["in", "out"]
 
 
+def test_an_output_that_holds_an_input_is_refused_and_left_as_it_is(folder, model):
+    out = folder / "out"
+    predict(model, folder / "in/*", out)
+    (folder / "link.csv").symlink_to(out / "part-00000-of-00001.csv")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    for pattern in ("out/part-*", "link.csv"):
+        refused(folder, model, ValueError, "out holds .*, one of the files that are", pattern=pattern, overwrite=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_texts_that_carriage_returns_alone_end_are_refused(tmp_path, model):
+    (tmp_path / "mac.txt").write_bytes(b"good\rbad\r")
+    refused(tmp_path, model, ValueError, r"mac\.txt has carriage returns alone at the ends", pattern="mac.txt")
+
+
 SPLIT = {"kind": "split", "parts": 1}
 
 

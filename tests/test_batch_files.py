@@ -16,6 +16,7 @@ from dense_lstm_zoo.batch import input_files, splitting, streams
 from dense_lstm_zoo.batch.layout import BrokenInputError
 from dense_lstm_zoo.batch.row_reader import read_rows
 from tests.batch_harness import TEXTS, left_in, lines_of, predict
+from tests.bundle_harness import bundle
 from tests.slow_cases import slow_pairs_but
 
 
@@ -24,7 +25,8 @@ def model(batch_exports):
     return batch_exports["bilstm"]
 
 
-def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(model, write, tmp_path):
+def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(model, write, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_files, "_FIRST_OBJECTS", 3)
     good = [{"id": number, "text": text, "more": {"a": [1]}} for number, text in enumerate(TEXTS)]
     bad = [b'{"id": 1}', b'{"text": null}', b"not json", b"[1]", b'{"text": "caf\xe9"}']
     bad += [b'{"text": "nul\0"}', b'{"text": "' + b"x" * 160 + b'"}']
@@ -221,12 +223,19 @@ def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_pa
     assert (row["tokens"], row["tags"]) == (["good", "film"], bundle.predict([["good", "film"]])[0].tags)
 
 
-def test_a_text_under_the_name_of_an_answer_is_not_lost(batch_exports, write, tmp_path):
-    source = write([{"tokens": ["good"]}, {"tokens": "good film"}], "a.jsonl")
-    result = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=1)
-    assert (result.predicted, result.bad) == (1, 1)
-    (row,) = lines_of(tmp_path / "out", "_bad")
-    assert row["reason"] == "the key 'tokens' is already there; choose another --prefix for new ones"
+def test_a_text_under_the_name_of_an_answer_is_not_lost(batch_exports, write, tmp_path, monkeypatch):
+    source = write([{"tokens": ["good"]}, {"tokens": "good film"}, {"tokens": ["a", 1]}], "a.jsonl")
+    result = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "both", text_column="tokens")
+    assert (result.predicted, result.bad) == (2, 1)
+    rows = [(row["tokens"], row["predicted_tokens"]) for row in lines_of(tmp_path / "both")]
+    assert rows == [(["good"], ["good"]), ("good film", ["good", "film"])]
+    monkeypatch.setattr(input_files, "_FIRST_OBJECTS", 1)
+    result = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=2)
+    assert (result.predicted, result.bad) == (1, 2)
+    assert [row["reason"] for row in lines_of(tmp_path / "out", "_bad")] == [
+        "the key 'tokens' is already there; choose another --prefix for new ones",
+        "'tokens' is not a string or a list of strings: ['a', 1]",
+    ]
     pd.DataFrame({"tokens": ["good film"]}).to_parquet(tmp_path / "a.parquet")
     predict(batch_exports["bilstm_tagger"][0], tmp_path / "a.parquet", tmp_path / "parquet", text_column="tokens")
     table = pd.read_parquet(tmp_path / "parquet")
@@ -238,6 +247,64 @@ def test_the_answers_of_a_second_model_get_names_of_their_own(model, write, tmp_
     predict(model[0], tmp_path / "one" / "part-*", tmp_path / "two")
     (row,) = lines_of(tmp_path / "two")
     assert row["predicted_label"] == row["label"]
+
+
+def test_a_model_of_strings_takes_those_under_the_name_of_an_answer(tmp_path, write):
+    source = write([{"tokens": "good film"}, {"tokens": ["good"]}], "a.jsonl")
+    export = bundle("stacked_lstm_lm").export(tmp_path / "lm", format="onnx")
+    result = predict(export, source, tmp_path / "out", text_column="tokens")
+    assert (result.predicted, result.bad) == (1, 1)
+    (row,) = lines_of(tmp_path / "out")
+    assert (row["tokens"], row["predicted_tokens"]) == ("good film", 3)
+    assert lines_of(tmp_path / "out", "_bad")[0]["reason"] == "'tokens' is not a string: ['good']"
+
+
+def test_a_key_of_any_file_gives_the_answers_other_names(model, write, tmp_path):
+    write([{"text": "good"}], "a.jsonl")
+    write([{"text": "bad", "label": 1}, {"text": "bad", "label": 2}], "b.jsonl")
+    assert predict(model[0], tmp_path / "*.jsonl", tmp_path / "out").predicted == 3
+    rows = lines_of(tmp_path / "out")
+    assert sorted(row.get("label", 0) for row in rows) == [0, 1, 2]
+    assert all("predicted_label" in row for row in rows)
+
+
+def test_a_broken_row_of_a_table_is_shown_as_it_is_written(model, write, tmp_path):
+    long_row = f'"é{"x" * 150}\n{"y" * 150}\n"z,3'
+    source = write(f'text,id\nok,1\n"broken é,2\nnext,3\nmore "x",4\n{long_row}\nend,5\n', "a.csv")
+    assert predict(model[0], source, tmp_path / "out").predicted == 2
+    first, second = lines_of(tmp_path / "out", "_bad")
+    assert [(row["line"], row["content"]) for row in (first, second)] == [
+        (3, '"broken é,2\nnext,3\nmore "x",4'),
+        (6, long_row[:200]),
+    ]
+
+
+def test_a_list_of_tokens_is_as_long_as_its_characters(write):
+    source = write([{"tokens": ["abc", "de"]}, {"tokens": ["abc", "def"]}], "a.jsonl")
+    options = input_files.InputOptions([str(source)], text_column="tokens", takes_tokens=True, max_chars=5)
+    layout, _ = input_files.find_layout(options)
+    short, long = read_rows(next(splitting.split(0, layout)), layout)
+    assert short["text"] == ["abc", "de"]
+    assert (long["reason"], long["content"]) == ("the text has 6 characters; at most 5", "['abc', 'def']")
+
+
+def test_spaces_around_the_names_of_columns_are_no_part_of_them(write, tmp_path):
+    write("id, text\n1,good\n", "a.csv")
+    write("id,text\n2,bad\n", "b.csv")
+    layout, names = input_files.find_layout(input_files.InputOptions([str(tmp_path / "*.csv")]))
+    assert names == list(layout.names) == ["id", "text"]
+    assert [row["text"] for file in (0, 1) for row in read_rows(next(splitting.split(file, layout)), layout)] == [
+        "good",
+        "bad",
+    ]
+
+
+def test_a_file_is_read_once_whatever_names_lead_to_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.txt").write_text("good\n")
+    (tmp_path / "link.txt").symlink_to("d.txt")
+    (file,) = input_files.matching_files(["d.txt", str(tmp_path / "d.txt"), "*.txt"])
+    assert Path(file).resolve() == (tmp_path / "d.txt").resolve()
 
 
 CONTENT = {

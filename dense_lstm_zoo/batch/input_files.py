@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,13 +23,14 @@ from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted
+from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted, plain_names
 from dense_lstm_zoo.data.encodings import UTF_16
+from dense_lstm_zoo.data.text_file import check_line_ends
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
 from dense_lstm_zoo_runtime.paths import user_path
 
-_FIRST_LINES = 100  # JSON lines of the first file
+_FIRST_OBJECTS = 100  # of each file of JSON lines
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
-        ValueError: A pipe, a device or UTF-16. Or files of several formats, with other columns than the first, or
-            without the texts' column.
+        ValueError: A pipe, a device or UTF-16. Or texts that carriage returns alone end, files of several formats,
+            with other columns than the first, or without the texts' column.
         BrokenInputError: A file that cannot be read.
     """
     files = tuple(matching_files(options.patterns))
@@ -83,11 +85,17 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
         names = heads[0][0]
         dialects = tuple(dialect for _, dialect in heads)
         return Layout(**{**vars(layout), "names": tuple(names), "dialects": dialects}), names
-    return layout, _keys(layout) if form == "jsonl" else []
+    if form == "text":
+        return layout, []
+    keys = _keys(layout)
+    shares_tokens = layout.takes_tokens and layout.text_column == "tokens" and not keys.get("tokens")
+    return dataclasses.replace(layout, shares_tokens=shares_tokens), list(keys)
 
 
 def matching_files(patterns: Sequence[str]) -> list[str]:
-    """Return the files that match any of the patterns, sorted. The name of a file on this machine is not a pattern.
+    """Return the files that match any of the patterns, sorted, each once whatever names and links lead to it.
+
+    The name of a file on this machine is not a pattern.
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
@@ -104,7 +112,10 @@ def matching_files(patterns: Sequence[str]) -> list[str]:
                 f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
             )
         paths |= {entry.path.removeprefix("./") for entry in result.metadata_list}
-    return sorted(paths)
+    names: dict[str, str] = {}
+    for path in sorted(paths):
+        names.setdefault(path if "://" in path else os.path.realpath(path), path)
+    return list(names.values())
 
 
 def _form(files: Sequence[str], form: str | None) -> str:
@@ -137,6 +148,8 @@ def _head(path: str, layout: Layout, delimiter: str | None) -> tuple[list[str], 
             check_is_text(first + stream.read(1 << 16), path)
             raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
         check_is_text(first + (stream.read(1 << 16) if first.startswith(b"PK") else b""), path)
+        if layout.form == "text":
+            check_line_ends(first.decode("latin-1"), path)
         if not layout.is_table:
             return [], Dialect()
     with open_file(path) as stream:
@@ -152,7 +165,7 @@ def _head(path: str, layout: Layout, delimiter: str | None) -> tuple[list[str], 
         raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
     if dialect.delimiter not in ("\t" if layout.form == "tsv" else ",", delimiter):
         say(f"{path}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
-    return [unmark_formula(cell) for cell in header[1]], dialect
+    return plain_names(list(map(unmark_formula, header[1])), [layout.text_column]), dialect
 
 
 def _repeated_name(path: str, names: Sequence[str]) -> ValueError:
@@ -179,23 +192,34 @@ def _missing_column(path: str, column: str, names: Sequence[str]) -> ValueError:
     )
 
 
-def _keys(layout: Layout) -> list[str]:
-    """Return the keys of the first JSON lines.
+def _keys(layout: Layout) -> dict[str, bool]:
+    """Return the keys of the first JSON objects of all files, each with whether a string is under it.
 
     Raises:
-        ValueError: None of them has the texts' key.
+        ValueError: Those of the first file lack the texts' key.
     """
-    keys: dict[str, None] = {}
-    for row in itertools.islice(_objects(layout), _FIRST_LINES):
-        keys.update(dict.fromkeys(row))
-    if keys and layout.text_column not in keys:
-        raise _missing_column(layout.files[0], layout.text_column, list(keys))
-    return list(keys)
+    with ThreadPoolExecutor(16) as pool:
+        first, *others = pool.map(lambda path: _keys_of(path, layout), layout.files)
+    if first and layout.text_column not in first:
+        raise _missing_column(layout.files[0], layout.text_column, list(first))
+    keys = dict(first)
+    for more in others:
+        for key, has_string in more.items():
+            keys[key] = keys.get(key, False) or has_string
+    return keys
 
 
-def _objects(layout: Layout) -> Iterator[dict[str, Any]]:
-    with open_file(layout.files[0]) as stream:
-        for line in Lines(stream, layout.files[0]):
+def _keys_of(path: str, layout: Layout) -> dict[str, bool]:
+    keys: dict[str, bool] = {}
+    for row in itertools.islice(_objects(path, layout), _FIRST_OBJECTS):
+        for key, value in row.items():
+            keys[key] = keys.get(key, False) or isinstance(value, str)
+    return keys
+
+
+def _objects(path: str, layout: Layout) -> Iterator[dict[str, Any]]:
+    with open_file(path) as stream:
+        for line in Lines(stream, path):
             try:
                 row = json.loads(line.decode(layout.codec))
             except (ValueError, RecursionError):

@@ -56,7 +56,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
         FileExistsError: The output is there already.
         FileNotFoundError: No file matches. No such model.
         BrokenInputError: A file that cannot be read as a whole.
-        ValueError: A bad option, a missing column, more bad rows than are allowed.
+        ValueError: A bad option, a missing column, an input in the output folder, more bad rows than are allowed.
         ConnectionError: The runner cannot be reached.
         RuntimeError: The pipeline failed.
     """
@@ -67,6 +67,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
     target = output.check(job.output, job.overwrite)
     model = engines.find(job.model)
     layout, plan = _plan_output(job, model)
+    output.check_not_read(target, layout.files)
     with output.work_folder(job.output, target) as work:
         pipeline = beam.Pipeline(runner=runner, options=options)
         _build(pipeline, job, model, layout, plan, work)
@@ -113,8 +114,7 @@ def _plan_output(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
     plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema, model.is_several)
     if form == "text":
         return layout, plan
-    # A list of tokens is what the answer has too.
-    shared = {"tokens"} if layout.text_column == "tokens" and layout.form == "jsonl" else set()
+    shared = {"tokens"} if layout.shares_tokens else set()
     occupied = {*(names or ["text"])} - shared
     prefix = job.prefix if job.prefix is not None else "predicted_" if occupied.intersection(plan.new_names) else ""
     plan = sinks.Plan(**{**vars(plan), "prefix": prefix})

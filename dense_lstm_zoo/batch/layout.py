@@ -32,6 +32,7 @@ class Layout:
         dialects: How each file of a csv or tsv is written, as far as its first lines show, empty for others.
         codec: The codec of text, csv, tsv and jsonl.
         takes_tokens: Whether a text may be a list of tokens.
+        shares_tokens: Whether the texts are lists of tokens under the key that the answers have for these too.
         max_chars: The longest text that is predicted. Longer ones are bad rows.
         reserved: Keys that the answers add. A JSON object that has one already is a bad row.
         schema: The Arrow schema of Parquet files, serialised.
@@ -45,6 +46,7 @@ class Layout:
     dialects: tuple[Dialect, ...] = ()
     codec: str = "utf-8-sig"
     takes_tokens: bool = False
+    shares_tokens: bool = False
     max_chars: int = 100_000
     reserved: frozenset[str] = frozenset()
     schema: bytes = b""

@@ -65,6 +65,18 @@ def check(output: str, overwrite: bool) -> Target | None:
     return target
 
 
+def check_not_read(target: Target | None, sources: Sequence[str]) -> None:
+    """Raise ``ValueError`` if one of the files that are read is in the folder that the output would replace."""
+    if target is None:
+        return
+    for source in sources:
+        if not is_remote(source) and Path(source).resolve().is_relative_to(target.real):
+            raise ValueError(
+                f"--output {target} holds {source}, one of the files that are read, and would replace it. Choose "
+                "another folder."
+            )
+
+
 def _check_ours(folder: Path) -> None:
     """Raise ``FileExistsError`` if a folder holds a file that an earlier run did not write, or that has changed."""
     path = folder / MANIFEST

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import Layout, Part
 from dense_lstm_zoo.batch.streams import Lines, check_unchanged, open_file
-from dense_lstm_zoo.batch.tables import table_rows
+from dense_lstm_zoo.batch.tables import BEGINNING, table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import repeats_names
 from dense_lstm_zoo.data.tables import parse_json_object
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
-_CONTENT = 200  # characters of a bad row that are kept
 _ESCAPED = re.compile("[\udc80-\udcff]")  # what ``surrogateescape`` makes of bytes that are not in the encoding
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, which may lack the other half
 _BATCH = 1024  # rows of a Parquet file that are decoded at a time
@@ -45,9 +44,10 @@ def read_rows(part: Part, layout: Layout) -> Iterator[Row]:
             reader = _table if layout.is_table else _lines
             rows = reader(lines, part, layout)
         for row in rows:
-            text = row.get("text")
-            if isinstance(text, str) and len(text) > layout.max_chars:
-                row = bad(row["number"], f"the text has {len(text):,} characters; at most {layout.max_chars:,}", text)
+            text = row.get("text", "")
+            size = len(text) if isinstance(text, str) else sum(map(len, text))
+            if size > layout.max_chars:
+                row = bad(row["number"], f"the text has {size:,} characters; at most {layout.max_chars:,}", text)
             yield {"file": part.file, **row}
     check_unchanged([path], [layout.stamps[part.file]])
 
@@ -55,7 +55,7 @@ def read_rows(part: Part, layout: Layout) -> Iterator[Row]:
 def bad(number: int, reason: str, content: object, lines: int = 1) -> Row:
     """Return a bad row. ``lines`` is the number of lines that it takes in the file."""
     text = content if isinstance(content, str) else repr(content)
-    row = {"number": number, "reason": reason, "content": text[:_CONTENT]}
+    row = {"number": number, "reason": reason, "content": text[:BEGINNING]}
     return row if lines == 1 else {**row, "lines": lines}
 
 
@@ -91,12 +91,12 @@ def _json(number: int, line: str, layout: Layout) -> Row:
         return bad(number, f"no key {key!r}", line)
     text = row[key]
     is_tokens = layout.takes_tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
-    same = {"tokens"} if key == "tokens" and is_tokens else set()
-    if occupied := sorted(layout.reserved.intersection(row) - same):
-        return bad(number, f"the key {occupied[0]!r} is already there; choose another --prefix for new ones", line)
     if not (isinstance(text, str) or is_tokens):
         accepted = "a string or a list of strings" if layout.takes_tokens else "a string"
         return bad(number, f"{key!r} is not {accepted}: {text!r:.80}", line)
+    same = {"tokens"} if layout.shares_tokens and is_tokens else set()
+    if occupied := sorted(layout.reserved.intersection(row) - same):
+        return bad(number, f"the key {occupied[0]!r} is already there; choose another --prefix for new ones", line)
     return {"number": number, "text": text, "row": row}
 
 
@@ -109,7 +109,7 @@ def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
     for number, cells, error, count in rows:
         if error or _ESCAPED.search("".join(cells)):
             reason = error or f"not {layout.codec.removesuffix('-sig')}"
-            yield bad(number, reason, dialect.delimiter.join(cells).encode("ascii", "backslashreplace").decode(), count)
+            yield bad(number, reason, dialect.delimiter.join(cells).encode("utf-8", "backslashreplace").decode(), count)
             continue
         while len(cells) > len(names) and not cells[-1].strip():  # a delimiter at the end of each row
             cells.pop()

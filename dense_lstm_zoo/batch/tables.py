@@ -9,11 +9,14 @@ from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines
 from dense_lstm_zoo.data.delimited import Dialect
 
+BEGINNING = 200  # characters of a bad row that are kept
+
 
 def table_rows(lines: Lines, first: int, layout: Layout, dialect: Dialect) -> Iterator[tuple[int, list[str], str, int]]:
     """Yield the rows of a table: first line, cells, what is wrong if it is broken, and how many lines it takes.
 
-    Blank rows are left out. ``lines.at`` is at a row's end when that row comes.
+    A broken row has one cell, the row's beginning as it is written. Blank rows are left out. ``lines.at`` is at a row's
+    end when that row comes.
 
     Args:
         lines: The lines, from a row's beginning on.
@@ -24,8 +27,17 @@ def table_rows(lines: Lines, first: int, layout: Layout, dialect: Dialect) -> It
     Raises:
         BrokenInputError: A quotation mark that is never closed, so that the rest of the file is one cell.
     """
-    reader = dialect.reader(decoded(lines, first, layout))
+    beginning: list[str] = []
+
+    def watched() -> Iterator[str]:
+        for line in decoded(lines, first, layout):
+            if sum(map(len, beginning)) < BEGINNING:
+                beginning.append(line)
+            yield line
+
+    reader = dialect.reader(watched())
     while True:
+        beginning.clear()
         before = reader.line_num
         number, cells, error = first + before, [], ""
         try:
@@ -38,7 +50,7 @@ def table_rows(lines: Lines, first: int, layout: Layout, dialect: Dialect) -> It
                     f"{lines.path}, line {number} opens a quotation mark that is never closed. Close it, or double it "
                     "if it belongs to the text."
                 ) from None
-            error = str(broken)
+            cells, error = ["".join(beginning).rstrip("\r\n")[:BEGINNING]], str(broken)
         if error or (cells and (len(cells) > 1 or cells[0].strip() or len(layout.names) == 1)):
             yield number, cells, error, reader.line_num - before
 

@@ -84,7 +84,7 @@ def predict_batch(beam_arguments: list[str], **options: Any) -> None:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Leave out what Beam and its worker processes write to standard error. Errors are raised."""
+    """Leave out what Beam and its worker processes write to standard error, but not our notes. Errors are raised."""
     sys.stderr.flush()
     stderr = os.dup(2)
     with Path(os.devnull).open("wb") as nowhere:
@@ -92,7 +92,8 @@ def _silence() -> Iterator[None]:
     level = logging.getLogger().level
     logging.getLogger().setLevel(logging.CRITICAL)
     try:
-        yield
+        with os.fdopen(stderr, "w", encoding="utf-8", errors="replace", closefd=False) as stream, notes.on(stream):
+            yield
     finally:
         logging.getLogger().setLevel(level)
         os.dup2(stderr, 2)

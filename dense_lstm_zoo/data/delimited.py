@@ -98,14 +98,14 @@ def read_table(
         raise ValueError(f"{name} is empty; a table begins with a row of column names.")
     if not any(cell.strip() for cell in header):
         raise ValueError(f"{name}, line {line} is blank; it must hold the column names.")
-    names = _plain_names(list(map(unmark_formula, header)), columns)
+    names = plain_names(list(map(unmark_formula, header)), columns)
     check_columns(name, names, columns, advice, instead)
     if dialect.delimiter not in (_usual(form), delimiter):
         say(f"{name}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
     return Delimited(names, dialect.delimiter, _examples(rows, name, names, columns, dialect.delimiter))
 
 
-def _plain_names(names: list[str], columns: Sequence[str]) -> list[str]:
+def plain_names(names: list[str], columns: Sequence[str]) -> list[str]:
     """Return column names without the spaces around them, unless these tell columns apart, or ``columns`` has them."""
     stripped = [name.strip() for name in names]
     as_written, plain = (set(columns) <= set(each) for each in (names, stripped))

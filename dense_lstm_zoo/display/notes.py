@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+from collections.abc import Iterator
+from typing import TextIO
 
 from dense_lstm_zoo_runtime.screen import escape_controls
 
 KEPT = "\n\t"
+_streams: list[TextIO] = []  # where ``say`` prints, the last one first, in place of standard error
 
 
 def show(*texts: object) -> None:
@@ -18,4 +22,14 @@ def show(*texts: object) -> None:
 @functools.cache
 def say(text: str) -> None:
     """Print a line on standard error, and the same line only once in a process, however often a file is read."""
-    print(escape_controls(text), file=sys.stderr, flush=True)
+    print(escape_controls(text), file=_streams[-1] if _streams else sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def on(stream: TextIO) -> Iterator[None]:
+    """Let ``say`` print on another stream, in all threads, such as while standard error is silenced."""
+    _streams.append(stream)
+    try:
+        yield
+    finally:
+        _streams.remove(stream)
