@@ -1,5 +1,6 @@
 """Files of tagged columns and CoNLL-U: read correctly, or refused with file and line."""
 
+import dataclasses
 import gzip
 import io
 
@@ -199,8 +200,27 @@ def test_a_file_named_conllu_is_conllu_also_where_it_is_tagged():
     for name in ("a.conllu", "A.CONLLU.gz"):
         with pytest.raises(ValueError, match=rf"^{name}, line 1: found 1 column .* expected 10 \(CoNLL-U\)\.$"):
             list(read_records(io.BufferedReader(io.BytesIO(line.encode())), name, options).records)
-    records = read_records(io.BufferedReader(io.BytesIO(line.encode())), "a.conll", options).records
-    assert [record.text for record in records] == [["1"]]
+    records = read_records(
+        io.BufferedReader(io.BytesIO(line.encode())), "a.conll", dataclasses.replace(options, token_column=1)
+    ).records
+    assert [record.text for record in records] == [["The"]]
+
+
+@pytest.mark.parametrize("separator", [None, " "])
+def test_conllu_with_spaces_in_place_of_tabs_is_refused_unless_the_columns_are_named(write, separator):
+    content = (
+        "# sent_id = 1\n1 The the DET DT _ 2 det _ _\n2 dog dog NOUN NN _ 0 root _ _\n\n1 Go go VERB VB _ 0 _ _ _\n"
+    )
+    path = write(content, "train.conll")
+    fails("looks like CoNLL-U with spaces in place of tabs.* token_column=1", path, separator=separator)
+    with pytest.raises(ValueError, match=r"^a\.txt looks like CoNLL-U with spaces"):
+        list(sentence_lines(content.splitlines(), separator=separator, location="a.txt, line"))
+    split = TaggedSplit([["The", "dog"], ["Go"]], [["DET", "NOUN"], ["VERB"]])
+    assert read_columns(path, token_column=1, tag_column=3, separator=separator) == split
+    tokens = [[token for _, token in sentence] for sentence in sentence_lines(content.splitlines(), 1, separator)]
+    assert tokens == [[None, "The", "dog"], ["Go"]]
+    path = write(content.replace("\n2 dog", "\ntwo dog"), "train.conll")
+    assert read_columns(path, tag_column=3).tokens == [["1", "two"], ["1"]]
 
 
 def test_lines_to_tag_may_have_their_tokens_in_any_column():

@@ -31,6 +31,7 @@ class Layout:
         has_tabs: Whether all cells of the rows are separated by tabs.
         width: How many columns most rows have.
         first_row: The number of the first row of that width.
+        is_numbered: Whether all rows are as in CoNLL-U, ten cells that begin with a number, but for the tabs.
         tags: The last cell of each row, and the first cells of its rows if these begin with ``#``, else ``""``.
     """
 
@@ -39,6 +40,7 @@ class Layout:
     has_tabs: bool = False
     width: int = 0
     first_row: int = 0
+    is_numbered: bool = False
     tags: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
@@ -60,6 +62,8 @@ class Layout:
         # Of two widths that are as frequent, the first one in the file.
         layout.width = Counter(len(cells[line]) for line in rows).most_common(1)[0][0] if rows else 0
         layout.first_row = next((number for number, line in lines if len(cells.get(line, ())) == layout.width), 0)
+        numbered = [len(row) == len(CONLLU_NAMES) and is_conllu_id(row[0]) for row in cells.values()]
+        layout.is_numbered = separator in (None, " ") and bool(numbered) and all(numbered)
         in_sentence = False
         for _, line in lines:
             if not line.strip(BLANK) or is_document(line):
@@ -135,6 +139,14 @@ class Layout:
         if value.lower() not in folded:
             raise checks.unknown_name(f"column of {path} for {option}:", value, self.names)
         return folded.index(value.lower())
+
+    def check_tokens(self, column: int, path: object) -> None:
+        """Raise ``ValueError`` if the tokens' column has the numbers of CoNLL-U whose tabs became spaces."""
+        if self.is_numbered and column == 0:
+            raise ValueError(
+                f"{path} looks like CoNLL-U with spaces in place of tabs: its first column numbers the tokens. Put the "
+                "tabs back, or name the columns, such as token_column=1 (--token-column 1)."
+            )
 
 
 def is_document(line: str) -> bool:

@@ -115,7 +115,8 @@ def sentence_lines(
         is_conllu: Whether the lines are CoNLL-U whatever the first one is, as those of a file of that name.
 
     Raises:
-        ValueError: On iteration, with the line: too few columns, uneven rows, or a line that is not CoNLL-U.
+        ValueError: On iteration, with the line: too few columns, uneven rows, or a line that is not CoNLL-U. CoNLL-U
+            whose tabs became spaces.
 
     Example:
         >>> list(sentence_lines(["Dogs X", "bark Y", "", "Go Y"]))
@@ -125,6 +126,7 @@ def sentence_lines(
     beginning = list(itertools.islice(numbered, _BEGINNING))
     layout = Layout.of(beginning, separator, is_conllu)
     column = layout.column("token_column", token_column, location.removesuffix(", line"))
+    layout.check_tokens(column, location.removesuffix(", line"))
     if layout.names and column == 0:
         column = form_column(layout)
     for sentence in _sentences(itertools.chain(beginning, numbered), layout, location, is_even=column < 0):

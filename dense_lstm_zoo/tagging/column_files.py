@@ -43,8 +43,8 @@ def read_columns(
 
     Raises:
         FileNotFoundError: No such file. The message names similar ones beside it.
-        ValueError: As for ``ColumnFile``, or too few columns, one column for both, an empty token or tag, or a file
-            without sentences. The message names the file and the line.
+        ValueError: As for ``ColumnFile``, or too few columns, one column for both, an empty token or tag, a file
+            without sentences, or CoNLL-U whose tabs became spaces. The message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -58,6 +58,7 @@ def read_columns(
     file = ColumnFile(Path(path), separator, encoding)
     options = {"token_column": token_column, "tag_column": tag_column}
     columns = {name: file.layout.column(name, column, file.path) for name, column in options.items()}
+    file.layout.check_tokens(columns["token_column"], file.path)
     if file.is_conllu:
         if columns["token_column"] == 0:
             columns["token_column"] = form_column(file.layout)
