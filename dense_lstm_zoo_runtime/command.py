@@ -20,6 +20,7 @@ from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_strea
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
 _FAILURES = (RuntimeError, MemoryError, ImportError)
+_GZIP = b"\x1f\x8b"
 _DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 _ABOUT = """\
 Answer texts with a model that was exported to ONNX, without TensorFlow.
@@ -107,12 +108,20 @@ def _lines(stream: Iterable[bytes]) -> Iterator[str]:
     """Yield the lines of standard input, without their ends.
 
     Raises:
-        ValueError: They begin with the byte order mark of UTF-16.
+        ValueError: They begin with the byte order mark of UTF-16, are compressed with gzip, or are lines that carriage
+            returns alone end.
     """
     for number, line in enumerate(stream):
         if number == 0:
             if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 raise ValueError("Standard input begins with the byte order mark of UTF-16; convert it to UTF-8.")
+            if line.startswith(_GZIP):
+                raise ValueError("Standard input is compressed with gzip; unpack it before: gunzip -c FILE | ...")
+            if b"\r" in line.rstrip(b"\r\n") and not line.endswith(b"\n"):
+                raise ValueError(
+                    "Standard input has carriage returns alone at the ends of its lines, as old Macs wrote them: "
+                    "tr '\\r' '\\n' makes them line feeds."
+                )
             line = line.removeprefix(codecs.BOM_UTF8)
         yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 

@@ -47,7 +47,9 @@ def spacy(text: str, spans: Sequence[Span], places: Sequence[tuple[int, int]]) -
         if span.start == span.end:  # no character is left for it
             continue
         # A span may begin or end within a character that became several tokens: spaCy has whole tokens, once each.
-        first, stop = starts[bisect_right(starts, span.start) - 1], ends[bisect_left(ends, span.end)]
+        first = starts[bisect_right(starts, span.start) - 1]
+        # Behind the last token, a space that no token has may be before an empty one, with which the span ends.
+        stop = ends[min(bisect_left(ends, span.end), len(ends) - 1)]
         if not ents or ents[-1]["end"] <= first:
             ents.append({"start": first, "end": stop, "label": span.label or UNTYPED})
     tokens = [{"id": number, "start": start, "end": end} for number, (start, end) in enumerate(ranges)]

@@ -7,6 +7,7 @@ in 15 and 16 keep the order in which they were written, and do not compose.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import unicodedata
 
@@ -25,6 +26,9 @@ _IGNORED = re.compile(
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
+# Characters without letters and digits, among them every one whose normal form begins with a mark.
+_RUN = re.compile(r"(?:[^\w\s]|[\uff9e\uff9f]){64,}")
+
 
 def normalize(text: str) -> str:
     """Return text in NFKC. A lone surrogate becomes ``?``.
@@ -34,7 +38,19 @@ def normalize(text: str) -> str:
         ('fine 1⁄2', '?')
     """
     text = writable(text)
-    return unicodedata.normalize("NFKC", text.translate(_NEW_FORMS) if _NEW.search(text) else text)
+    return _normalized("NFKC", text.translate(_NEW_FORMS) if _NEW.search(text) else text)
+
+
+def _normalized(form: str, text: str) -> str:
+    """Return text in a normal form. Long runs of marks are sorted before: ``unicodedata`` takes quadratic time."""
+    return unicodedata.normalize(form, _RUN.sub(_sorted_marks, text))
+
+
+def _sorted_marks(run: re.Match[str]) -> str:
+    """Return the characters of a run decomposed, with the marks between two others in their canonical order."""
+    characters = "".join(unicodedata.normalize("NFKD", character) for character in run[0])
+    groups = itertools.groupby(characters, lambda character: unicodedata.combining(character) == 0)
+    return "".join(itertools.chain.from_iterable(sorted(group, key=unicodedata.combining) for _, group in groups))
 
 
 def writable(text: str) -> str:
@@ -55,7 +71,7 @@ def fold(token: str) -> str:
     """
     if token.isascii():
         return token.lower()
-    return unicodedata.normalize("NFC", "".join(map(_fold_character, token)))
+    return _normalized("NFC", "".join(map(_fold_character, token)))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,5 +1,6 @@
 """python -m dense_lstm_zoo_runtime: lines like those of dense-lstm-zoo predict, JSON, and errors on one line."""
 
+import gzip
 import io
 import json
 import os
@@ -94,6 +95,21 @@ def test_utf_16_is_refused(codec, exports, capsys, monkeypatch):
     assert capsys.readouterr().err == (
         "error: Standard input begins with the byte order mark of UTF-16; convert it to UTF-8.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"good\rbad\r", "has carriage returns alone at the ends of its lines, as old Macs wrote them: tr '\\r' '\\n'"),
+        (gzip.compress(b"good\n"), "is compressed with gzip; unpack it before"),
+    ],
+)
+def test_what_is_no_line_per_text_is_refused(content, message, exports, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main([str(exports / "bilstm")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"error: Standard input {message}")
 
 
 @pytest.mark.parametrize("module", ["dense_lstm_zoo_runtime", "dense_lstm_zoo"])

@@ -18,7 +18,7 @@ from dense_lstm_zoo_runtime import rules
 from dense_lstm_zoo_runtime.ids import as_text
 from dense_lstm_zoo_runtime.rules import VERSIONS
 from dense_lstm_zoo_runtime.text import Tokenizer
-from dense_lstm_zoo_runtime.unicode import fold, normalize
+from dense_lstm_zoo_runtime.unicode import _RUN, fold, normalize
 from tests.test_text import ODD_TEXTS
 
 graphs = {version: GraphTokenizer(version) for version in VERSIONS}
@@ -142,6 +142,26 @@ def test_every_character_is_normalised_as_in_the_graph():
     expected = tf_text.normalize_utf8(tf.constant(EVERY_CHARACTER), "NFKC").numpy()
     different = [hex(ord(a)) for a, b in zip(EVERY_CHARACTER, expected, strict=True) if normalize(a).encode() != b]
     assert not different
+
+
+def test_long_runs_of_marks_have_the_normal_form_of_unicodedata():
+    marks = "\u0301\u0316\u0344\u0f73\u0327\uff9e\u034f\u0345!\U0001d15e\u00a8"
+    for text in ("é" + "\u0301\u0316" * 100, "か" + marks * 40 + "e", marks[::-1] * 40, "e\u0301" * 99, marks * 5):
+        assert normalize(text) == unicodedata.normalize("NFKC", text)
+        assert fold(text) == unicodedata.normalize("NFC", "".join(map(fold, text)))
+
+
+def test_a_run_holds_every_character_whose_normal_form_begins_with_a_mark():
+    assert not [
+        hex(ord(character))
+        for character in EVERY_CHARACTER
+        if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) and not _RUN.fullmatch(character * 64)
+    ]
+
+
+def test_a_million_marks_take_no_longer_than_their_number():
+    text = "a" + "\u0301\u0316" * 500_000  # sorted by insertion it would take hours
+    assert normalize(text) == normalize(fold(text)) == "á" + "\u0316" * 500_000 + "\u0301" * 499_999
 
 
 @pytest.mark.slow

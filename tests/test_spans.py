@@ -325,6 +325,16 @@ def test_spacys_form_of_a_sentence():
     }
 
 
+def test_a_span_may_end_with_a_token_without_characters():
+    reader = SpanReader(["B-A", "I-A", "O"])
+    answer = reader.answer(["New", "York", ""], ["New", "York", ""], ["B-A", "I-A", "I-A"], [1.0] * 3)
+    assert answer.to_spacy() == {
+        "text": "New York ",
+        "ents": [{"start": 0, "end": 8, "label": "A"}],
+        "tokens": [{"id": 0, "start": 0, "end": 3}, {"id": 1, "start": 4, "end": 8}],
+    }
+
+
 def test_brats_lines_have_their_places_in_the_file():
     reader = SpanReader(["B-LOC", "I-LOC", "O"])
     answer = reader.answer("in New\r\n York", ["in", "New", "York"], ["O", "B-LOC", "I-LOC"], [1.0] * 3)
