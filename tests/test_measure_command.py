@@ -135,6 +135,16 @@ def run_command(capsys, *arguments):
     return status, captured.out, captured.err
 
 
+def test_python_takes_the_names_of_presets_too(answers, presets, saved_bundle):
+    shutil.copytree(saved_bundle("dc_bilstm"), presets / "models" / "mine_trec")
+    answers["mine_trec"] = result()
+    assert zoo.measure(["mine_trec"], ["a b"])[["run", "kind", "error"]].values.tolist() == [
+        ["mine_trec", "bundle", ""]
+    ]
+    with pytest.raises(ValueError, match="Did you mean 'mine_trec'"):
+        zoo.measure("mine_trek")
+
+
 def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(
     answers, tmp_path, capsys, monkeypatch, saved_bundle
 ):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.storage import export_names
 from dense_lstm_zoo_runtime.paths import user_path
@@ -33,13 +34,14 @@ class Run:
 
 
 def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
-    """Return the runs in these folders, in order.
+    """Return the runs in these folders, or those of presets that are named, in order.
 
     Raises:
         FileNotFoundError: No such folder. The message names similar ones.
         ValueError: No folders, a folder given twice, or one that is neither bundle nor export. The message names
             those inside it. Also for a damaged bundle (``BundleError``), or an export with a file missing.
     """
+    paths = [presets.open_folder(path) if isinstance(path, str) and presets.is_meant(path) else path for path in paths]
     if not paths:
         raise ValueError("There is nothing to measure; give at least one bundle or export.")
     folders = [user_path(path) for path in paths]

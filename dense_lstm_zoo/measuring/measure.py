@@ -40,7 +40,7 @@ def measure(
     meanwhile.
 
     Args:
-        runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote, one or several.
+        runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote, or names of presets, one or several.
         texts: Texts like those you will serve, as their length decides the cost of a call. The first 2,000 are used. By
             default, sentences of the built-in demo corpus.
         repeats: Timed calls at each size. Each size stops after a minute, but not before its third call.
