@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 
 import pytest
 
@@ -64,10 +65,12 @@ def test_standard_error_is_given_back_after_a_failure():
     assert os.path.samestat(os.fstat(2), before)
 
 
-def test_notes_are_printed_while_beam_is_silenced(batch_exports, write, tmp_path, capfd):
+def test_notes_are_printed_while_beam_is_silenced(batch_exports, write, tmp_path, capfd, monkeypatch):
     source = write("id;text\n1;good film\n", "a.csv")
     arguments = ["--input", source, "--output", tmp_path / "out", "--model", batch_exports["bilstm"][0]]
-    status, _, err = output_of(capfd, "predict-batch", *arguments)
+    with os.fdopen(2, "w", closefd=False) as stderr:  # pytest's own is another file
+        monkeypatch.setattr(sys, "stderr", stderr)
+        status, _, err = output_of(capfd, "predict-batch", *arguments)
     assert (status, err) == (0, f"{source}: its columns are separated by a semicolon.\n")
 
 

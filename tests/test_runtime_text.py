@@ -159,9 +159,9 @@ def test_a_run_holds_every_character_whose_normal_form_begins_with_a_mark():
     ]
 
 
-def test_a_million_marks_take_no_longer_than_their_number():
-    text = "a" + "\u0301\u0316" * 500_000  # sorted by insertion it would take hours
-    assert normalize(text) == normalize(fold(text)) == "á" + "\u0316" * 500_000 + "\u0301" * 499_999
+def test_many_marks_take_no_longer_than_their_number():
+    text = "a" + "\u0301\u0316" * 200_000  # sorted by insertion it would take minutes
+    assert normalize(text) == normalize(fold(text)) == "á" + "\u0316" * 200_000 + "\u0301" * 199_999
 
 
 @pytest.mark.slow
