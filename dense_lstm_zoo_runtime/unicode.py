@@ -10,6 +10,7 @@ import functools
 import itertools
 import re
 import unicodedata
+from typing import Literal
 
 # Outlined capitals and digits (Unicode 16), Cyrillic modifier letters (15).
 _CYRILLIC = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
@@ -41,7 +42,7 @@ def normalize(text: str) -> str:
     return _normalized("NFKC", text.translate(_NEW_FORMS) if _NEW.search(text) else text)
 
 
-def _normalized(form: str, text: str) -> str:
+def _normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
     """Return text in a normal form. Long runs of marks are sorted before: ``unicodedata`` takes quadratic time."""
     return unicodedata.normalize(form, _RUN.sub(_sorted_marks, text))
 
