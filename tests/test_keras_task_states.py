@@ -202,3 +202,13 @@ def test_in_float16_the_loss_is_scaled_with_any_optimiser():
     single = new_model()
     single.compile(optimizer="adam")
     assert isinstance(single.optimizer, adam)
+
+
+@pytest.mark.parametrize("model", ["bilstm", "bilstm_tagger", "dense_lstm_lm"])
+def test_word_vectors_that_stay_random_are_warned_of(model):
+    task = {"bilstm": zoo.TextClassifier, "bilstm_tagger": zoo.TokenClassifier, "dense_lstm_lm": zoo.LanguageModel}
+    texts = [["to", "be"]] if model == "bilstm_tagger" else ["to be"]
+    names = {} if model == "dense_lstm_lm" else {"label_names": ["a", "b"]}
+    with pytest.warns(UserWarning, match=r"vectors are random\. trainable_embeddings=True trains") as record:
+        task[model](model, texts=texts, units=3, embedding_dim=4, trainable_embeddings=False, **names)
+    assert record[0].filename == __file__

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.options import RANDOM_WORDS
 
 
-def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | None) -> dict[str, Any]:
+def resolve_own(
+    task: str, model: str, arguments: dict[str, Any], recipe: str | None, vectors: object
+) -> dict[str, Any]:
     """Return the arguments of a model that do not follow from the data, with their defaults.
+
+    Word vectors that would stay random, because none are given and they are frozen, are warned of.
 
     Raises:
         ValueError: A model for another task, an unknown argument (with near matches), or one that the data decide.
@@ -20,7 +26,10 @@ def resolve_own(task: str, model: str, arguments: dict[str, Any], recipe: str | 
         raise checks.unknown_name("model", model, models)
     if own := [name for name in arguments if name in registry.FROM_DATA]:
         raise ValueError(f"{', '.join(own)}: the words and labels of a task decide this; leave it out.")
-    return registry.resolve(model, arguments, recipe, complete=False)
+    resolved: dict[str, Any] = registry.resolve(model, arguments, recipe, complete=False)
+    if vectors is None and resolved.get("trainable_embeddings") is False:
+        warnings.warn(f"{RANDOM_WORDS} trainable_embeddings=True trains them.", stacklevel=3)
+    return resolved
 
 
 def check_source(owner: object, texts: object, vocabulary: object, **of_texts: object) -> None:

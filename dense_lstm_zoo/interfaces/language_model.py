@@ -164,7 +164,7 @@ class LanguageModel(TextTask, assembly.LanguageModel):
     ) -> None:
         check_tensorflow("Keras tasks")
         checks.integer("num_steps", num_steps)
-        arguments = resolve_own(self._task, model, arguments, recipe)
+        arguments = resolve_own(self._task, model, arguments, recipe, vectors)
         check_source(self, texts, vocabulary, max_words=max_words, min_count=min_count)
         if vocabulary is None:
             vocabulary = LanguageVocabulary.from_text(_lines(texts), max_words, min_count)

@@ -153,7 +153,7 @@ class TextClassifier(LabelledTask, keras.Model):
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
         is_several = checks.one_of("labels", labels, _LABELS) == SEVERAL
-        arguments = resolve_own(self._task, model, arguments, recipe)
+        arguments = resolve_own(self._task, model, arguments, recipe, vectors)
         check_source(self, texts, vocabulary, vectors=vectors, vector_words=vector_words)
         matrix, reads_chars = None, bool(arguments.get("char_filters"))
         if vocabulary is None:

@@ -158,7 +158,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
     ) -> None:
         check_tensorflow("Keras tasks")
         names = self._names(label_names, num_classes)
-        arguments = resolve_own(self._task, model, arguments, recipe)
+        arguments = resolve_own(self._task, model, arguments, recipe, vectors)
         check_source(self, texts, vocabulary, vectors=vectors, vector_words=vector_words)
         settings = {"case": arguments["case"], "whole_words": bool(arguments["char_filters"])}
         if vocabulary is None:

@@ -180,6 +180,7 @@ VECTORS = Option(
     "word vectors: a table's name, a file (GloVe's or word2vec's text format, plain, .gz or .zip) or none",
     otherwise="zoo_600d if dense-lstm-zoo-presets is installed; language model: the recipe's, else none",
 )
+RANDOM_WORDS = "Without vectors=... the frozen word vectors are random."  # a warning
 # For tasks whose word embeddings start from a file of vectors unless told otherwise.
 WORD_VECTORS = (
     VECTORS,

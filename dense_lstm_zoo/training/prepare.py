@@ -19,7 +19,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.tasks import Task
-from dense_lstm_zoo.tasks.options import COMMON
+from dense_lstm_zoo.tasks.options import COMMON, RANDOM_WORDS
 from dense_lstm_zoo.training import run_file
 from dense_lstm_zoo.training.request import Request
 
@@ -87,8 +87,7 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         settings = registry.resolve(name, arguments, request.recipe, complete=False)
         if settings.get("trainable_embeddings") is False:
             warnings.warn(
-                "Without vectors=... the frozen word vectors are random. trainable_embeddings=True "
-                "(--trainable-embeddings true) trains them.",
+                f"{RANDOM_WORDS} trainable_embeddings=True (--trainable-embeddings true) trains them.",
                 stacklevel=3,
             )
     if arguments and request.options.init_from is None and _reads_files(request, dataset):
