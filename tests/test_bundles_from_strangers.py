@@ -71,6 +71,7 @@ def test_weights_that_the_file_does_not_hold_are_refused_before_they_are_made(bu
         ("stacked_bilstm", {"num_layers": 10**9}),
         ("dc_bilstm", {"num_dense_layers": 10**9}),
         ("dsa_bilstm", {"num_layers": 2, "iterations": 10**9}),
+        ("rhn_tagger", {"depth": 10**9}),
     ],
 )
 def test_depths_that_the_file_cannot_hold_are_refused(bundle, model, arguments):
@@ -136,6 +137,8 @@ def test_versions_that_are_missing_do_not_matter(bundle):
         ("labels.json", '["a", "b", "c"]', "holds 3 labels; the model has 2"),
         ("metrics.json", "[]", "holds a list"),
         ("metrics.json", '{"test_accuracy": "high"}', "'test_accuracy' must be a number; it is 'high'"),
+        ("metrics.json", '{"test_accuracy": 1' + "0" * 400 + "}", "'test_accuracy' must be at most 1e\\+308; it is 1000"),
+        ("metrics.json", '{"test_accuracy": 0.5}', "is damaged: texts is missing"),
         ("evaluation.json", "5", "holds a int"),
         ("metrics.json", '{"temperature": 1e-320}', "'temperature' must be from 1e-06 to 1e\\+06"),
         ("metrics.json", '{"a": 1, "a": 2}', "the key 'a' occurs twice"),

@@ -5,8 +5,10 @@ import copy
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles.bundle import EXPORT_FORMATS
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.interfaces.epoch_rows import rows_of
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
@@ -160,6 +162,40 @@ def test_predictions_are_those_of_the_layers_as_they_are_now(change):
     after = model.predict(TEXTS, verbose=0)
     assert np.abs(after - before).max() > 1e-5
     np.testing.assert_allclose(after, keras.ops.softmax(model(TEXTS)), atol=1e-6)
+
+
+def test_quantised_layers_are_refused_by_all_that_would_write_them_wrongly(tmp_path):
+    model = new_model()
+    quantized(model)
+    bundle, what = model.to_bundle(), "its layer 'logits' is quantised \\(int8\\)"
+    for write in (bundle.save, bundle.save_to_preset):
+        with pytest.raises(ValueError, match=f"^The model cannot be saved: {what}"):
+            write(tmp_path / "new")
+    for name in EXPORT_FORMATS:
+        with pytest.raises(ValueError, match=f"^The model cannot be exported: {what}"):
+            bundle.export(tmp_path / "new", format=name)
+    for write in (lambda: model.save(tmp_path / "new.keras"), model.get_config):
+        with pytest.raises(ValueError, match=f"^The model cannot be saved: {what}"):
+            write()
+    assert not any(tmp_path.iterdir())
+    again = new_model()
+    model.save_weights(tmp_path / "new.weights.h5")
+    quantized(again)
+    again.load_weights(tmp_path / "new.weights.h5")
+    np.testing.assert_array_equal(again.predict(TEXTS, verbose=0), model.predict(TEXTS, verbose=0))
+
+
+def test_products_of_lora_are_in_the_weights_of_files_and_exports(tmp_path):
+    model = new_model()
+    adapted(model)
+    bundle, texts = model.to_bundle(), TEXTS[:4]
+    expected = model.predict(texts, verbose=0)
+    served = tf.saved_model.load(str(bundle.export(tmp_path / "export"))).signatures["serving_default"]
+    np.testing.assert_allclose(served(text=tf.constant(texts))["probabilities"], expected, atol=1e-6)
+    np.testing.assert_allclose(zoo.load(bundle.save(tmp_path / "bundle")).probabilities(texts), expected, atol=1e-6)
+    model.save(tmp_path / "m.keras")
+    same = keras.saving.load_model(tmp_path / "m.keras", compile=False)
+    np.testing.assert_allclose(same.predict(texts, verbose=0), expected, atol=1e-6)
 
 
 def test_forced_graphs_and_other_words_are_read_anew():

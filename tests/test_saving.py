@@ -15,6 +15,7 @@ from dense_lstm_zoo.bundles import weights_file
 from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
+from tests import bundle_harness
 from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
@@ -95,6 +96,29 @@ def too_large(*_, **__):
 
 def failing(*_, **__):
     raise RuntimeError("FreeType is\nbroken")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("dc_bilstm", {"dense_units": 0, "num_dense_layers": 60}),
+        ("rhn_tagger", {"depth": 40}),
+        ("bilstm", {"softmax_max_norm": 100_000, "l2": 100_000}),
+        ("bilstm_tagger", {"clip_norm": 100_000}),
+    ],
+)
+def test_a_bundle_with_odd_arguments_is_loaded_again(name, arguments, tmp_path):
+    path = bundle_harness.bundle(name, **arguments).save(tmp_path / "bundle")
+    assert arguments.items() <= zoo.load(path).config["arguments"].items()
+
+
+def test_arguments_that_would_not_be_loaded_are_not_saved(tmp_path):
+    bundle = bundle_harness.bundle("dsa_bilstm")
+    bundle.config["arguments"]["iterations"] = 2000
+    for write in (bundle.save, bundle.save_to_preset):
+        with pytest.raises(ValueError, match=r"^The model cannot be saved: iterations=2,000 does not fit.* 1,000 at most"):
+            write(tmp_path / "new")
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_disk_without_room_for_the_weights_is_said_before_they_are_written(plain, tmp_path, monkeypatch):

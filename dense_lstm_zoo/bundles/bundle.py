@@ -163,11 +163,11 @@ class Bundle(abc.ABC):
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
-            ValueError: Weights that are not finite, or ``shared_words`` with word vectors that are not those of an
-                installed table.
+            ValueError: Weights that are not finite, quantised layers, or ``shared_words`` with word vectors that are
+                not those of an installed table.
         """
         target = files.check_new_folder(path, "bundle" if overwrite else None)
-        checks.check_finite(self._weights, "The model cannot be saved")
+        checks.check_savable(self._weights, "The model cannot be saved")
         scored = self._without_foreign_scores() if self.has_other_weights else self
         self._publish(scored, target, shared_words)
         self.mark_saved(target.real)
@@ -231,8 +231,8 @@ class Bundle(abc.ABC):
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False, or it is no export.
             ValueError: Another ``format`` or ``weights``, an option of ONNX without it, ``max_words`` with a language
-                model, or below 1, word vectors that are not those of an installed table, or weights that are not
-                finite.
+                model, or below 1, word vectors that are not those of an installed table, weights that are not
+                finite, or quantised layers.
             ImportError: ``"onnx"`` without the package ``onnx``.
 
         Example:
@@ -246,7 +246,7 @@ class Bundle(abc.ABC):
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
         target = files.check_new_folder(path, "export" if overwrite else None)
-        checks.check_finite(self._weights, "The model cannot be exported")
+        checks.check_savable(self._weights, "The model cannot be exported")
         bundle = self
         if max_words is not None:
             bundle = with_words(self, max_words)
@@ -297,7 +297,7 @@ class Bundle(abc.ABC):
         """
         one_of("dtype", dtype, weights_file.DTYPES)
         target = files.check_new_folder(folder, "bundle" if overwrite else None)
-        checks.check_finite(self._weights, "The model cannot be saved")
+        checks.check_savable(self._weights, "The model cannot be saved")
         scored = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
             scored._write(Path(work), shared_words, dtype)
@@ -369,7 +369,8 @@ class Bundle(abc.ABC):
 
     def _write(self, folder: Path, shared_words: bool | None = False, dtype: str = "float32") -> None:
         """Write everything but the files for people, and the manifest."""
-        weights = folder / "model.weights.h5"
+        weights, shapes = folder / "model.weights.h5", [tuple(variable.shape) for variable in self._weights.weights]
+        checks.check_arguments("The model cannot be saved", self.config["arguments"], shapes)
         weights_file.save(self._weights, weights)
         shared = None
         if shared_words is not False:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Kind = TypeVar("Kind")
 
-_DEPTHS = ("num_layers", "num_dense_layers", "depth", "context_layers")  # each counts layers with weights of their own
+_DEPTHS = ("num_layers", "num_dense_layers", "context_layers")  # each counts layers with weights of their own
+_NO_SIZE = re.compile(r"\w*(norm|rate|decay|l2|bias|range)")  # arguments that no memory depends on
 # Metrics that are numbers; others, such as how a model was chosen, are notes.
 _NUMBER = re.compile(
     r"(\w+_)?(dev|test|train)_\w+|seconds|(encoder_)?parameters|(best_)?epochs?|speed_batch|p\d+_ms_\d+|texts_per_s"
@@ -110,6 +112,8 @@ def read_metrics(path: Path) -> dict[str, Any]:
             raise BundleError(f"{path} is damaged: {name!r:.80} must be a number; it is {_short(value)}.")
         if not is_number and not isinstance(value, str | bool):
             raise BundleError(f"{path} is damaged: {name!r:.80} must be a text or a number; it is {_short(value)}.")
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be at most 1e+308; it is {_short(value)}.")
     for name, other in _PAIRS.items():
         if name in metrics and other not in metrics:
             raise BundleError(f"{path} is damaged: it has {name!r}, but not {other!r}.")
@@ -166,11 +170,17 @@ def _is_plain(array: h5py.Dataset) -> bool:
     return number and inside and array.shape is not None and array.id.get_storage_size() == array.nbytes
 
 
-def check_arguments(path: Path, arguments: dict[str, Any], shapes: list[Shape]) -> None:
-    """Raise ``BundleError`` if an argument is too large for weights of these shapes."""
+def check_arguments(path: object, arguments: dict[str, Any], shapes: list[Shape]) -> None:
+    """Raise ``BundleError`` if an argument that is a size is too large for weights of these shapes."""
+    limits = dict.fromkeys(_DEPTHS, len(shapes)) | {"iterations": _SMALL}
+    limits["depth"] = max((shape[0] for shape in shapes if len(shape) == 3), default=0)  # its weights are one array
+    if arguments.get("dense_units") == 0:  # without them, there are no such layers
+        del limits["num_dense_layers"]
     elements = sum(map(math.prod, shapes))
     for name, value in arguments.items():
-        most = len(shapes) if name in _DEPTHS else _SMALL if name == "iterations" else max(elements, _SMALL)
+        if _NO_SIZE.fullmatch(name):
+            continue
+        most = limits.get(name, max(elements, _SMALL))
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, int) and item > most:
                 raise BundleError(
@@ -257,6 +267,23 @@ def check_words(folder: Path, bundle: Any) -> None:
         claims.thresholds(bundle.config.get("thresholds", {}), bundle.labels, arguments.get("labels", "one"))
     if len(bundle.labels) != classes:
         raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
+
+
+def check_savable(model: keras.Model, complaint: str) -> None:
+    """Raise ``ValueError``, which begins with a complaint, for quantised layers and for weights that are not finite."""
+    refuse_quantized(model, complaint)
+    check_finite(model, complaint)
+
+
+def refuse_quantized(model: keras.Model, complaint: str) -> None:
+    """Raise ``ValueError``, which begins with a complaint, for layers that the model's arguments do not rebuild."""
+    for layer in model._flatten_layers():
+        if layer.quantization_mode is not None:
+            raise ValueError(
+                f"{complaint}: its layer {layer.name!r} is quantised ({layer.quantization_mode}), which is not built "
+                "again on loading. Save or export the model before quantize, and quantise what is loaded; a bundle's "
+                "export(..., format='onnx', weights='int8') writes int8 by itself."
+            )
 
 
 def check_finite(model: keras.Model, complaint: str) -> None:

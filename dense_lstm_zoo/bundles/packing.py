@@ -19,9 +19,9 @@ def pack(bundle: Bundle) -> bytes:
     """Return what ``save`` writes, without the files for people, as a zip archive.
 
     Raises:
-        ValueError: Weights that are not finite, or more bytes than ``unpack`` reads.
+        ValueError: Weights that are not finite, quantised layers, or more bytes than ``unpack`` reads.
     """
-    checks.check_finite(bundle._weights, "The model cannot be packed")
+    checks.check_savable(bundle._weights, "The model cannot be packed")
     scored = bundle._without_foreign_scores() if bundle.has_other_weights else bundle
     archive = io.BytesIO()
     with tempfile.TemporaryDirectory() as work, zipfile.ZipFile(archive, "w") as packed:

@@ -121,7 +121,10 @@ def portable_copy(bundle: Bundle) -> keras.Model:
     if "remat" in arguments:
         arguments["remat"] = False
     model = registry.build(bundle.config["model"], **arguments)
-    model.set_weights(bundle.model.get_weights())
+    for copy, layer in zip(model._flatten_layers(), bundle.model._flatten_layers(), strict=True):
+        weights: dict[str, Any] = {}  # as in a file, where LoRA's product is in the weight that it adds to
+        layer.save_own_variables(weights)
+        copy.load_own_variables(weights)
     return model
 
 
