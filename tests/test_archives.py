@@ -143,7 +143,23 @@ def test_the_index_of_an_archive_is_bounded(tmp_path):
     with zipfile.ZipFile(archive_bytes, "w") as file:
         for number in range(4000):
             file.writestr(f"{number:0300}", b"")
-    refused_without_memory(tmp_path, archive_bytes.getvalue(), "index has more than 1,048,576 bytes")
+    data = archive_bytes.getvalue()
+    hidden = data[:-6] + b"PK\5\6" + data[-2:]  # the mark of the last record, within it
+    for number, content in enumerate((data, hidden)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        refused_without_memory(folder, content, "index has more than 1,048,576 bytes")
+
+
+@pytest.mark.parametrize("offset", [2**62, 2**63 - 1, 2**64 - 1])
+def test_a_file_that_begins_outside_its_archive_is_refused(tmp_path, offset):
+    data = archive()
+    place = data.index(b"PK\1\2")
+    index, end = bytearray(data[place:-22]), bytearray(data[-22:])
+    index[42:46], index[30:32] = b"\xff" * 4, (12).to_bytes(2, "little")  # the offset stands in 12 bytes more
+    index += b"\1\0\x08\0" + offset.to_bytes(8, "little")
+    end[12:16] = len(index).to_bytes(4, "little")
+    refused_without_memory(tmp_path, data[:place] + index + end, "begins outside it, at byte")
 
 
 def refused_without_memory(folder, data, message):

@@ -58,6 +58,23 @@ def test_rows_without_steps_are_pooled_to_zeros(mode):
     np.testing.assert_array_equal(pooled, np.zeros((2, 18 if mode == "last_mean_max" else 6)))
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layers.ConvolutionPooling(2, (1, 2, 3)),
+        lambda: layers.ConvolutionPooling(2, (1, 2, 3), padding="valid"),
+        lambda: layers.MapConvolutionPooling(2, 2),
+        lambda: layers.MapConvolutionPooling(2, 2, pool_size=2, max_length=5),
+    ],
+    ids=["full", "valid", "whole map", "blocks"],
+)
+def test_rows_without_steps_are_convolved_to_zeros(make):
+    layer, ids = make(), keras.Input((None, 5))
+    graph, x = keras.Model(ids, layer(ids)), np.zeros((2, 0, 5), "float32")
+    for pooled in (layer(x), graph.predict(x, verbose=0)):
+        np.testing.assert_array_equal(pooled, np.zeros((2, graph.output.shape[-1])))
+
+
 def test_convolutions_read_features_last_whatever_the_format_of_images():
     x, expected = np.random.default_rng(0).normal(size=(2, 6, 5)).astype("float32"), []
     characters = np.arange(56).reshape(2, 4, 7) % 9 + 1

@@ -116,7 +116,7 @@ def test_arguments_that_would_not_be_loaded_are_not_saved(tmp_path):
     bundle = bundle_harness.bundle("dsa_bilstm")
     bundle.config["arguments"]["iterations"] = 2000
     for write in (bundle.save, bundle.save_to_preset):
-        with pytest.raises(ValueError, match=r"^The model cannot be saved: iterations=2,000 does not fit.* 1,000 at most"):
+        with pytest.raises(ValueError, match=r"^The model cannot be saved: iterations=2,000 does not fit"):
             write(tmp_path / "new")
     assert not any(tmp_path.iterdir())
 

@@ -150,8 +150,13 @@ def test_all_forms_of_texts_have_the_same_probabilities_in_their_order(trained):
     frame = pd.DataFrame({"review": TEXTS})
     forms = [TEXTS, tuple(TEXTS), np.array(TEXTS), np.array(TEXTS, object), frame["review"], frame, tf.constant(TEXTS)]
     forms += [in_batches(TEXTS), in_batches(TEXTS, LABELS), frame["review"].astype("category")]
-    for texts in forms:
+    column = np.array(TEXTS)[:, None]
+    for texts in (*forms, column):
         np.testing.assert_allclose(trained.predict(texts, verbose=0), expected, atol=1e-6)
+    np.testing.assert_allclose(trained.predict_on_batch(column[:5]), expected[:5], atol=1e-6)
+    np.testing.assert_array_equal(trained(frame[:5].to_numpy(str)), trained(TEXTS[:5]))
+    with pytest.raises(TypeError, match=r"texts must be a list of strings; received a ndarray of shape \(2, 2\)"):
+        trained.predict(np.array(TEXTS[:4]).reshape(2, 2), verbose=0)
 
 
 def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabilities(trained):
@@ -163,6 +168,8 @@ def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabili
     np.testing.assert_allclose(trained.predict_on_batch(TEXTS[:5]), expected[:5], atol=1e-6)
     np.testing.assert_allclose(keras.ops.softmax(trained(TEXTS[:5])), expected[:5], atol=1e-6)
     assert trained.predict([], verbose=0).shape == (0, 3)
+    for options, number in (({"batch_size": 3, "steps": 2}, 6), ({"steps": 1}, min(32, len(TEXTS)))):
+        np.testing.assert_allclose(trained.predict(TEXTS, verbose=0, **options), expected[:number], atol=1e-6)
     odd = trained.predict(["", "qwer", "\ud800", "film " * 300], verbose=0)
     np.testing.assert_allclose(odd.sum(axis=1), 1, rtol=1e-5)
 

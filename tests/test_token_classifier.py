@@ -72,7 +72,15 @@ def test_fit_takes_the_batches_of_train_with_weights_in_their_places():
 def test_all_forms_of_sentences_have_the_same_probabilities_and_tags(trained):
     expected = trained.predict(TOKENS)
     assert [shares.shape for shares in expected] == [(len(tokens), 4) for tokens in TOKENS]
-    forms = [RAW, np.array(RAW), tuple(TOKENS), in_batches(TOKENS), in_batches(RAW), in_batches(TOKENS, NAMES)]
+    forms = [
+        RAW,
+        np.array(RAW),
+        np.array(RAW)[:, None],
+        tuple(TOKENS),
+        in_batches(TOKENS),
+        in_batches(RAW),
+        in_batches(TOKENS, NAMES),
+    ]
     forms += [tf.ragged.constant(TOKENS), pd.Series(TOKENS)]
     for sentences in forms:
         for shares, right in zip(trained.predict(sentences), expected, strict=True):

@@ -154,6 +154,7 @@ def _is_plain(name: str) -> bool:
 def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     if zipfile.is_zipfile(archive):
         _check_index(archive)
+        size = archive.stat().st_size
         with zipfile.ZipFile(archive) as packed:
             for entry in packed.infolist():
                 mode = entry.external_attr >> 16
@@ -161,6 +162,8 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                     raise ValueError(f"{entry.filename!r:.100} is compressed with an unexpected method")
                 if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
                     raise ValueError(f"{entry.filename!r:.100} is a link or a device")
+                if not 0 <= entry.header_offset < size:
+                    raise ValueError(f"{entry.filename!r:.100} begins outside it, at byte {entry.header_offset:,}")
                 if not entry.is_dir():
                     yield entry.filename, packed.open(entry)
         return
@@ -177,10 +180,16 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _check_index(archive: Path) -> None:
-    """Raise ``ValueError`` for a zip archive with a long index, all of which ``zipfile`` holds in memory."""
+    """Raise ``ValueError`` for a zip archive with a long index, all of which ``zipfile`` holds in memory.
+
+    The last record, which has the length, is looked for as ``zipfile`` does: a comment may hold its mark again.
+    """
     with archive.open("rb") as file:
         file.seek(max(0, archive.stat().st_size - _ZIP_END))
-        before, mark, end = file.read().rpartition(b"PK\5\6")
-    size = int.from_bytes(end[8:12], "little")
-    if not mark or size > _MOST_HEADER_BYTES or before[-20:].startswith(b"PK\6\7"):  # the mark of larger archives
+        tail = file.read()
+    is_last = tail[-22:].startswith(b"PK\5\6") and tail.endswith(b"\0\0")  # without a comment
+    place = len(tail) - 22 if is_last else tail.rfind(b"PK\5\6")
+    size = int.from_bytes(tail[place + 12 : place + 16], "little")
+    is_larger = tail[max(place - 20, 0) : place].startswith(b"PK\6\7")  # the mark of larger archives
+    if place < 0 or size > _MOST_HEADER_BYTES or is_larger:
         raise ValueError(f"its index has more than {_MOST_HEADER_BYTES:,} bytes")

@@ -271,11 +271,11 @@ def check_words(folder: Path, bundle: Any) -> None:
 
 def check_savable(model: keras.Model, complaint: str) -> None:
     """Raise ``ValueError``, which begins with a complaint, for quantised layers and for weights that are not finite."""
-    refuse_quantized(model, complaint)
+    refuse_quantised_layers(model, complaint)
     check_finite(model, complaint)
 
 
-def refuse_quantized(model: keras.Model, complaint: str) -> None:
+def refuse_quantised_layers(model: keras.Model, complaint: str) -> None:
     """Raise ``ValueError``, which begins with a complaint, for layers that the model's arguments do not rebuild."""
     for layer in model._flatten_layers():
         if layer.quantization_mode is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from dense_lstm_zoo.data.frames import check_frame, is_frame
 
 _STRINGS = ("string", "str")  # the dtypes of texts
@@ -14,8 +16,8 @@ _NUMBERS = re.compile(r"u?int|float|bfloat|bool|complex|<dtype")  # how the dtyp
 def holds_text(x: Any) -> bool:
     """Return whether inputs are raw text: strings, a column of them, or a ``tf.data.Dataset`` of them.
 
-    Rows of strings, such as the words of sentences, are raw text as well. So is a list without items. A generator is
-    not looked into.
+    Rows of strings, such as the words of sentences or a column as an array (texts, 1), are raw text as well. So is a
+    list without items. A generator is not looked into.
 
     Example:
         >>> holds_text(["a film"]), holds_text([["a", "film"]]), holds_text([[2, 3]])
@@ -41,7 +43,8 @@ def holds_text(x: Any) -> bool:
 def _is_text(item: object) -> bool:
     if isinstance(item, str | bytes):
         return True
-    return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], str | bytes)
+    is_row = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim > 0)
+    return is_row and len(item) > 0 and isinstance(item[0], str | bytes)
 
 
 def _says_nothing(item: object) -> bool:

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.bundles.checks import refuse_quantized
+from dense_lstm_zoo.bundles.checks import refuse_quantised_layers
 from dense_lstm_zoo.data.batching import IdsSpec
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
@@ -142,8 +142,8 @@ class TextTask(_MixedIn):
         self._drop_graphs()
 
     def save(self, filepath: str | os.PathLike[str], *args: Any, **options: Any) -> None:
-        """Save the model as ``keras.Model.save`` does. Quantised layers are a ``ValueError``, and no file is touched."""
-        refuse_quantized(self, "The model cannot be saved")
+        """Save the model as ``keras.Model.save`` does, or raise ``ValueError`` for quantised layers and touch no file."""
+        refuse_quantised_layers(self, "The model cannot be saved")
         super().save(filepath, *args, **options)
 
     def _drop_graphs(self) -> None:
@@ -376,7 +376,7 @@ class TextTask(_MixedIn):
 
     def get_config(self) -> dict[str, Any]:
         """Return what rebuilds the model: its name and arguments, its words, labels and frozen layers."""
-        refuse_quantized(self, "The model cannot be saved")
+        refuse_quantised_layers(self, "The model cannot be saved")
         preprocessor, settings = self.preprocessor, None
         if preprocessor is not None:
             settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.vocabulary.settings}

@@ -91,7 +91,7 @@ class TextPreprocessor(Preprocessor):
         **settings: More arguments of ``Vocabulary``, and of ``keras.layers.Layer``.
 
     Call arguments:
-        x: Texts (batch,).
+        x: Texts (batch,), or a column of them (batch, 1).
         y: Their labels (batch,), names or integers. Of several, 0 and 1 (batch, labels), or a ragged tensor of names or
             integers (batch, (labels)). None for texts without labels.
         sample_weight: How much each text counts (batch,).
@@ -130,7 +130,10 @@ class TextPreprocessor(Preprocessor):
 
     def __call__(self, x: Texts, y: Labels | None = None, sample_weight: SampleWeights | None = None) -> Batch:
         """Skip Keras's call, which takes no labels."""
-        padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(tf.convert_to_tensor(x, tf.string)))
+        texts = tf.convert_to_tensor(x, tf.string)
+        if texts.shape.rank == 2 and texts.shape[1] == 1:  # a column
+            texts = texts[:, 0]
+        padded = tf.nest.map_structure(to_few_lengths, self.text_to_ids.padded(texts))
         if y is None:
             return padded
         labels = self._label_sets(y) if self.labels == SEVERAL else self._one_label_each(y)

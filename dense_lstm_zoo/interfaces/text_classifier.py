@@ -48,6 +48,7 @@ from dense_lstm_zoo_runtime.decisions import FAINT, SEVERAL
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 _MOST_FREQUENT = 50_000
+_KERAS_BATCH = 32  # texts, where Keras is not told
 _LABELS = ("one", SEVERAL)
 
 
@@ -241,7 +242,8 @@ class TextClassifier(LabelledTask, keras.Model):
             x: As for ``fit``.
             batch_size: Texts per batch. By default as many as predictions are fastest with.
             verbose: As in Keras. Of texts in memory, progress is shown only if it is asked for by 1 or 2.
-            **options: More arguments of ``keras.Model.predict``, such as callbacks.
+            **options: More arguments of ``keras.Model.predict``, such as callbacks. With ``steps``, only as many
+                batches are answered: of texts in memory the first ``steps * batch_size``, 32 a batch by default.
 
         Raises:
             TypeError: Texts that are not strings.
@@ -250,7 +252,10 @@ class TextClassifier(LabelledTask, keras.Model):
             x = self._mapped(x) if self._texts_are_in(x) else x
             with clear_errors():
                 return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
-        rows = self.preprocessor.text_to_ids.encode(texts_of(x))
+        texts = texts_of(x)
+        if (steps := options.pop("steps", None)) is not None:  # cut here, as batches are not in the order of the texts
+            texts = texts[: checks.integer("steps", steps) * checks.integer("batch_size", batch_size or _KERAS_BATCH)]
+        rows = self.preprocessor.text_to_ids.encode(texts)
         if not rows:
             return np.empty((0, len(self.label_names)), np.float32)
         if batch_size is None and verbose in ("auto", 0) and not any(options.values()):

@@ -251,6 +251,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
         if isinstance(x, tf.RaggedTensor):
             return [[token.decode() for token in row] for row in x.to_list()]
         split = split or Tokenizer(NEWEST)
+        if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] == 1:  # a column of sentences, as in a table
+            x = x[:, 0]
         if hasattr(x, "iloc") and any(isinstance(row, list | tuple | np.ndarray) for row in x):  # a column of tokens
             x = list(x)
         is_list = isinstance(x, Sequence | np.ndarray) and not isinstance(x, str | bytes)

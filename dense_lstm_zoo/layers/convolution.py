@@ -32,6 +32,11 @@ def largest(values: Tensor, counts: Tensor) -> Tensor:
     return ops.max(values * ops.cast(real, values.dtype)[..., None], axis=1, initial=0)
 
 
+def _with_a_step(inputs: Tensor) -> Tensor:
+    """Return a batch with a step of padding more: where there are no steps, a convolution fails."""
+    return ops.pad(inputs, [[0, 0], [0, 1], [0, 0]])
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class ConvolutionPooling(keras.layers.Layer):
     """Convolve over time, rectify, keep the largest value of each feature: (batch, time, features) to (batch, filters).
@@ -90,6 +95,7 @@ class ConvolutionPooling(keras.layers.Layer):
     def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Convolve and pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
+        inputs = _with_a_step(inputs)
         pooled = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             before = size - 1 if self.padding == "full" else 0
@@ -199,6 +205,7 @@ class MapConvolutionPooling(keras.layers.Layer):
     def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Convolve and pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
+        inputs = _with_a_step(inputs)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         if self.pool_size is not None:
             return self._pool_blocks(inputs, real, self.pool_size)

@@ -62,7 +62,8 @@ class RecurrentStack(KernelLayer):
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: (batch, time, features). ``residual`` needs as many features as units.
+        inputs: (batch, time, features). ``residual`` needs as many features as units. Without an LSTM, Keras's loop
+            needs a time of at least 1.
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
         initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each.
