@@ -142,7 +142,7 @@ class TextTask(_MixedIn):
         self._drop_graphs()
 
     def save(self, filepath: str | os.PathLike[str], *args: Any, **options: Any) -> None:
-        """Save the model as ``keras.Model.save`` does, or raise ``ValueError`` for quantised layers and touch no file."""
+        """Save the model as ``keras.Model.save`` does, or raise ``ValueError`` for quantised layers before that."""
         refuse_quantised_layers(self, "The model cannot be saved")
         super().save(filepath, *args, **options)
 
