@@ -43,8 +43,9 @@ def holds_text(x: Any) -> bool:
 def _is_text(item: object) -> bool:
     if isinstance(item, str | bytes):
         return True
-    is_row = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim > 0)
-    return is_row and len(item) > 0 and isinstance(item[0], str | bytes)
+    if isinstance(item, np.ndarray):
+        item = item.tolist()
+    return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], str | bytes)
 
 
 def _says_nothing(item: object) -> bool:
