@@ -9,6 +9,7 @@ from dense_lstm_zoo import layers
 from dense_lstm_zoo.classification import convex_head
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.job import ClassificationJob
+from dense_lstm_zoo.classification.options import SCORES
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.training.loop import Paused
 from dense_lstm_zoo.training.prepare import prepare
@@ -250,6 +251,46 @@ def test_few_labels_need_no_dev_set_and_are_scored_by_cross_validation(tmp_path)
     assert "small_dev" not in metrics
     assert metrics["test_accuracy"] > metrics["test_baseline_accuracy"] - 0.5
     assert f"cross-validation  {metrics['cross_validation_accuracy']:.4f} (10 training texts)" in bundle.summary()
+
+
+SEVERAL = Split([f"{text} {i}" for i, text in enumerate(texts_of(40).train.texts)], [[0], [1], [], [0, 1]] * 10)
+
+
+@pytest.mark.parametrize(
+    ("part", "options"),
+    [
+        (SEVERAL, {}),  # whose epoch is chosen by the calibrated loss
+        (texts_of(40).train, {"monitor": "macro_f1", "thresholds": "tuned"}),
+    ],
+)
+def test_few_labels_go_on_after_a_kill_with_the_scores_of_their_cross_validation(part, options, tmp_path, monkeypatch):
+    corpus = Corpus("few", ("sport", "food"), part, None, None)
+    options = {**FEW, "vectors": "none", "l2": 0.01, "baseline": False, **options}
+    score = ClassificationJob.score
+    whole = {}
+
+    def killed(job, bundle, **rest):
+        whole.update(held_out=job.held_out, metrics=score(job, bundle, **rest), thresholds=bundle.config["thresholds"])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ClassificationJob, "score", killed)
+        with pytest.raises(KeyboardInterrupt):
+            zoo.train("bilstm", corpus, tmp_path / "run", **options)
+    bundle = zoo.train("bilstm", corpus, tmp_path / "run", **options)
+    assert bundle.metrics["cross_validation_texts"] == 40
+    assert whole["metrics"].items() <= bundle.metrics.items()
+    assert bundle.config["thresholds"] == whole["thresholds"]
+    monitor = options.get("monitor", "calibrated_loss")
+    expected = SCORES[monitor](*whole["held_out"])  # without the penalty on weights
+    assert bundle.history[f"val_{monitor}"].tolist() == pytest.approx([expected])
+
+
+def test_one_text_alone_is_no_cross_validation(tmp_path):
+    corpus = Corpus("one", ("sport", "food"), SEVERAL.select([3]), None, None)
+    with pytest.raises(ValueError, match=r"needs at least two training texts; received 1\. Give more, or dev texts"):
+        zoo.train("bilstm", corpus, tmp_path / "run", vectors="none", **FEW)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.slow

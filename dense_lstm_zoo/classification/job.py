@@ -71,6 +71,11 @@ class ClassificationJob(WordVectorJob):
         self.corpus = self.with_dev_part(corpus, options)
         if options.calibrate and self.corpus.dev is None:
             raise ValueError("calibrate=True needs dev texts; the recipe holds none out. Give some, or leave it out.")
+        if self.corpus.dev is None and len(corpus.train) < 2:
+            raise ValueError(
+                "A last layer that is fitted alone and without dev texts is scored by cross-validation, which needs at "
+                f"least two training texts; received {len(corpus.train)}. Give more, or dev texts."
+            )
         self.source = source
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
         if source is None:
@@ -242,11 +247,21 @@ class ClassificationJob(WordVectorJob):
             weights = head.kernel, head.bias
         model.get_layer("logits").set_weights(list(weights))
         accuracy, likelihood = convex_head.accuracy_and_likelihood(head.logits(features), labels)
-        if not self.corpus.dev and head.dev_logits is not None and head.dev_labels is not None:
-            self.cross_validation = {"accuracy": head.dev_accuracy, "texts": len(labels)}
-            self.held_out = head.dev_logits, head.dev_labels
         scores = {"accuracy": accuracy, "loss": -likelihood}
-        return {**scores, "val_accuracy": head.dev_accuracy, "val_loss": -head.dev_likelihood}
+        scores |= {"val_accuracy": head.dev_accuracy, "val_loss": -head.dev_likelihood}
+        if self.corpus.dev is None:
+            logits, targets = self._keep_folds(head, len(labels))
+            if self.options.monitor in SCORES:  # with dev texts, a callback adds it
+                scores[f"val_{self.options.monitor}"] = SCORES[self.options.monitor](logits, targets)
+        return scores
+
+    def _keep_folds(self, head: ConvexHead, texts: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keep the cross-validation of a last layer for the scores, and return its logits and labels."""
+        assert head.dev_logits is not None
+        assert head.dev_labels is not None
+        self.cross_validation = {"accuracy": head.dev_accuracy, "texts": texts}
+        self.held_out = head.dev_logits, head.dev_labels
+        return self.held_out
 
     def head_scores(self, model: keras.Model, config: Mapping[str, Any]) -> tuple[np.ndarray, float]:
         """Return the log-likelihood of each dev text and the accuracy on dev of a regression on some of the texts."""
@@ -282,6 +297,11 @@ class ClassificationJob(WordVectorJob):
 
     def score(self, bundle: Any, **options: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev and tune its thresholds, as asked, and return its scores, with the baseline's."""
+        if self.corpus.dev is None and self.held_out is None:  # the run was interrupted after the layer was fitted
+            minutes = self.options.minutes
+            seconds = None if minutes is None else 30 * minutes
+            head, _, labels = self._convex_head(bundle.model, bundle.config, seconds=seconds)
+            self._keep_folds(head, len(labels))
         if self.options.calibrate:
             bundle.calibrate(self.corpus.dev)
         if self.options.thresholds == "tuned":

@@ -218,7 +218,7 @@ def _fit_head(run: Run, callbacks: RunCallbacks) -> None:
     callbacks.on_epoch_begin(0)
     row = run.job.fit_head(run.model, run.config, run.limit.seconds_left / 2 if run.limit else None)
     penalty = float(sum(run.model.losses))  # as ``fit`` counts it
-    callbacks.on_epoch_end(0, {name: x + penalty if name.endswith("loss") else x for name, x in row.items()})
+    callbacks.on_epoch_end(0, {name: x + penalty if name in ("loss", "val_loss") else x for name, x in row.items()})
     if run.limit and run.limit.is_over():
         run.model.stop_training = True
     callbacks.on_train_end()  # unless epochs are left
