@@ -140,6 +140,13 @@ def test_encoders_are_compared_by_a_regression_and_none_that_has_seen_the_dev_te
     assert len({tuple(likelihoods) for _, (likelihoods, _) in scores}) == 2
 
 
+def test_a_trained_model_that_knows_few_of_the_words_is_left_out(sources, tmp_path):
+    checked = request.check("bilstm", tmp_path / "run", OF_ANY_SIZE)
+    texts = ["skvělý film", "hrozný herec", "nudný děj", "krásná hudba"]
+    scores = starts._scores(checked, classification(texts=texts))
+    assert [start.options.init_from for start, _ in scores] == [None]
+
+
 @pytest.mark.parametrize("option", ["init_from", "vectors", "context"])
 def test_whoever_says_where_to_begin_has_chosen(option, sources, tmp_path):
     value = "none" if option == "vectors" else str(sources / "fits")
@@ -169,7 +176,7 @@ def test_an_effort_sets_only_what_a_model_has(model, tmp_path):
 def corpus_of(number, dev=None):
     """A corpus of so many texts."""
     return Corpus(
-        "texts", ("a", "b"), Split([f"word {i}" for i in range(number)], [i % 2 for i in range(number)]), dev, None
+        "texts", ("a", "b"), Split([f"film {i}" for i in range(number)], [i % 2 for i in range(number)]), dev, None
     )
 
 
@@ -190,10 +197,25 @@ def test_few_texts_without_dev_texts_have_their_recipe_instead(name, sources, tm
         assert checked.for_corpus(corpus).recipe != "few_labels"
 
 
-@pytest.mark.parametrize("values", [{"epochs": 3}, {"calibrate": True}, {"monitor": "loss"}])
+@pytest.mark.parametrize("values", [{"epochs": 3}, {"calibrate": True}, {"monitor": "loss"}, {"temperature": 2.0}])
 def test_whoever_sets_a_training_has_it_for_few_texts_too(values, tmp_path):
     checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", **values})
     assert checked.for_corpus(corpus_of(20)).recipe != "few_labels"
+
+
+@pytest.mark.parametrize(
+    "values", [{"freeze": "encoder", "unfreeze_after": 2}, {"unfreeze": "gradual"}, {"layer_decay": 2.6}]
+)
+def test_whoever_says_when_layers_are_trained_has_them_trained(values, sources, tmp_path):
+    values = {"effort": "quick", "init_from": str(sources / "fits"), **values}
+    few = request.check("bilstm", tmp_path / "run", values).for_corpus(corpus_of(20))
+    assert (few.recipe, few.options.epochs) == (None, 100)
+
+
+def test_with_an_effort_too_a_temperature_for_the_last_layer_alone_is_refused_at_once(tmp_path):
+    values = {"effort": "quick", "temperature": 2.0, "epochs": 1, "head": "convex"}
+    with pytest.raises(ValueError, match=r"temperature=2\.0 is not for a run that fits the last layer alone"):
+        request.check("bilstm", tmp_path / "run", values)
 
 
 def test_a_model_that_the_recipe_for_few_texts_is_not_for_is_trained_on_few_texts(tmp_path):

@@ -14,7 +14,10 @@ from dense_lstm_zoo.tasks.recipes import list_recipes
 # Options that also say where a run begins. A user who sets one of them leaves no choice.
 _STARTS = ("vectors", "context")
 # Options of a training of more than the last layer. A user who sets one of them has that.
-_TRAINING = ("epochs", "head", "monitor", "calibrate", "dev_every")
+_TRAINING = (
+    *("epochs", "head", "monitor", "calibrate", "dev_every", "temperature"),
+    *("unfreeze", "unfreeze_after", "layer_decay"),
+)
 
 
 @dataclass(frozen=True)

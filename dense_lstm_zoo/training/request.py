@@ -116,9 +116,7 @@ def check(
     values = checks.plain(values)
     one = partial(_check, model, run_dir, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
     if values.get("effort") is None:
-        request = one(values, recipe=recipe)
-        taught.check_temperature(request.options)
-        return request
+        return one(values, recipe=recipe)
     choice = effort.choice(model, values)
     if recipe is not None and recipe == choice.recipe_for_few:  # as the run.toml of a run on few texts has it
         return one(values, recipe=recipe)
@@ -164,6 +162,7 @@ def _check(
         raise ValueError(f"tensorboard=True needs TensorBoard: {install.extra('tensorboard')}.")
     options = task.resolve(settings, seed=seed, recipe=get_recipe(recipe) if recipe else None)
     check_transfer(options)
+    taught.check_temperature(options)
     check_loss(getattr(options, "class_weights", None), resolved_arguments)
     _check_sources(options)
     return Request(

@@ -24,7 +24,8 @@ def prepare_best(request: Request, dataset: AnyDataset, progress: bool) -> Run:
     """Prepare a run, and where the request names other starts, the one with the best last layer on dev.
 
     What each start gives before any training is compared, by a logistic regression on part of the texts. A trained
-    model that has seen dev or test texts is left out, and so is one whose settings do not suit.
+    model that has seen dev or test texts is left out, and so is one that knows less than half of the words or whose
+    settings do not suit.
 
     Args:
         request: A checked request.
@@ -74,6 +75,9 @@ def _scores(request: Request, dataset: AnyDataset) -> Iterator[tuple[Request, tu
             warnings.simplefilter("ignore")  # the chosen one is prepared again, and warns then
             try:
                 run = prepare(start, dataset, progress=False)
+                coverage = run.job.coverage
+                if start is not request and start.options.init_from and coverage is not None and coverage.is_little:
+                    continue  # a model that knows few of the words, whatever chance says of its last layer
                 scores = run.job.head_scores(run.model, run.config)
             except ValueError:
                 if start is request:
