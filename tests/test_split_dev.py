@@ -44,6 +44,23 @@ def test_with_dev_holds_out_each_label_in_proportion_and_leaves_each_one_example
     assert [held_out[label] for label in range(len(counts))] == expected
 
 
+@pytest.mark.parametrize("seed", [1, 2, 7, 15])
+def test_with_dev_leaves_each_of_several_labels_one_example(seed):
+    # The two texts of the last label are divided by their other labels, which are as rare.
+    labels = [[0, 20], [0], [1, 20], [1], *([i] for i in range(2, 20) for _ in range(2))]
+    split = Split([f"text {i}" for i in range(40)], labels)
+    corpus = Corpus("made", tuple(f"label {i:02}" for i in range(21)), split, None, None).with_dev(0.1, seed)
+    assert corpus.train.targets(21).any(axis=0).all()
+    assert 3 <= len(corpus.dev) <= 4
+    assert len(corpus.train) + len(corpus.dev) == 40
+
+
+def test_with_dev_of_several_labels_holds_out_the_same_texts_as_ever():
+    split = Split([f"text {i}" for i in range(20)], [[0], [1], [0, 1], []] * 5)
+    corpus = Corpus("made", ("a", "b"), split, None, None)
+    assert corpus.with_dev(0.2, seed=1).dev.texts == ["text 5", "text 7", "text 8", "text 16"]
+
+
 def test_with_dev_depends_on_the_seed_and_on_nothing_else():
     corpus = made_corpus([50, 50])
     assert corpus.with_dev(seed=3) == corpus.with_dev(seed=3)

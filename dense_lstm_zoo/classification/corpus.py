@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.split import Split, check_labels, counts
-from dense_lstm_zoo.classification.strata import deal_out, strata
+from dense_lstm_zoo.classification.strata import deal_out, give_back, strata
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data.cells import first_names
 from dense_lstm_zoo.data.label_columns import LabelColumns
@@ -173,7 +173,8 @@ class Corpus(AnyCorpus):
             return self
         import numpy as np
 
-        labels = strata(self.train.targets(len(self.label_names)))
+        targets = self.train.targets(len(self.label_names))
+        labels = strata(targets)
         if self.train.labelled.any():
             labels = np.where(self.train.labelled, labels, NO_LABEL)
         members = [np.flatnonzero(labels == label) for label in range(len(self.label_names) + self.is_several)]
@@ -195,6 +196,8 @@ class Corpus(AnyCorpus):
         dev_indices = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]
         is_dev = np.zeros(len(labels), bool)
         is_dev[np.concatenate(dev_indices)] = True
+        if self.is_several:
+            give_back(is_dev, targets)
         train, dev = (self.train.select(np.flatnonzero(mask)) for mask in (~is_dev, is_dev))
         return dataclasses.replace(self, train=train, dev=dev.with_hard_labels())
 

@@ -48,3 +48,30 @@ def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
         fold_of[members] = (np.arange(len(members)) + dealt) % folds
         dealt += len(members)
     return fold_of
+
+
+def give_back(is_dev: np.ndarray, targets: np.ndarray) -> None:
+    """Move a text from dev to training for each label that has all of its texts in dev, the rarest label first.
+
+    Texts are divided by the rarest of their labels, so that nothing else keeps the texts of another one together.
+
+    Args:
+        is_dev: Whether each text is in dev, (texts,), which changes.
+        targets: What ``Split.targets`` returns of texts with several labels.
+
+    Example:
+        >>> import numpy as np
+        >>> is_dev = np.array([True, False, True, False])
+        >>> give_back(is_dev, np.array([[1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0]]))
+        >>> is_dev.tolist()
+        [False, False, True, False]
+    """
+    import numpy as np
+
+    numbers = targets.sum(axis=0, dtype=int)
+    in_train = targets[~is_dev].sum(axis=0, dtype=int)
+    for label in np.argsort(numbers, kind="stable"):
+        if numbers[label] and not in_train[label]:
+            text = np.flatnonzero(is_dev & (targets[:, label] > 0))[0]
+            is_dev[text] = False
+            in_train += targets[text]
