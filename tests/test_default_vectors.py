@@ -130,6 +130,16 @@ def test_vectors_that_nobody_named_give_way_to_words_they_hardly_cover(table, tm
     assert "The words themselves are trained" in capsys.readouterr().out
 
 
+def test_a_recipe_that_trains_no_words_is_not_said_to_train_those_that_vectors_hardly_cover(table, tmp_path, capsys):
+    few = request.check("bilstm", tmp_path / "run", {"units": 2}, recipe="few_labels")
+    run = prepare(few, _corpus(RUSSIAN), progress=True)
+    assert run.config["arguments"]["trainable_embeddings"] is False
+    words = "Random vectors take their place, which stay as they are with the recipe few_labels; --vectors NAME"
+    output = capsys.readouterr().out
+    assert words in output
+    assert "are trained" not in output
+
+
 def test_punctuation_does_not_count_as_covered_words():
     punctuated = Counter({"отличный": 1, "фильм": 1, "OK": 1, ",": 2, "!": 1})
     coverage = Coverage.of(punctuated, ["OK", ",", "!"])

@@ -213,7 +213,11 @@ def _covered(request: Request, corpus: AnyCorpus, source: Source | None) -> tupl
             return dataclasses.replace(request, notice="\n".join(filter(None, (request.notice, advice)))), job
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
-    notice = f"no word vectors: {reason}. The words themselves are trained{recipe}; --vectors NAME names others"
+    settings = registry.resolve(request.model, request.arguments, request.recipe, complete=False)
+    words = "The words themselves are trained"
+    if settings.get("trainable_embeddings") is False:
+        words = "Random vectors take their place, which stay as they are"
+    notice = f"no word vectors: {reason}. {words}{recipe}; --vectors NAME names others"
     request = dataclasses.replace(request, notice=notice)
     return request, job_class(corpus, request.options, *trained)
 
