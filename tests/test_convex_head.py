@@ -269,12 +269,12 @@ def test_few_labels_go_on_after_a_kill_with_the_scores_of_their_cross_validation
     score = ClassificationJob.score
     whole = {}
 
-    def killed(job, bundle, **rest):
+    def kill(job, bundle, **rest):
         whole.update(held_out=job.held_out, metrics=score(job, bundle, **rest), thresholds=bundle.config["thresholds"])
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ClassificationJob, "score", killed)
+        patch.setattr(ClassificationJob, "score", kill)
         with pytest.raises(KeyboardInterrupt):
             zoo.train("bilstm", corpus, tmp_path / "run", **options)
     bundle = zoo.train("bilstm", corpus, tmp_path / "run", **options)

@@ -214,10 +214,10 @@ def _covered(request: Request, corpus: AnyCorpus, source: Source | None) -> tupl
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
     settings = registry.resolve(request.model, request.arguments, request.recipe, complete=False)
-    words = "The words themselves are trained"
+    outcome = "The words themselves are trained"
     if settings.get("trainable_embeddings") is False:
-        words = "Random vectors take their place, which stay as they are"
-    notice = f"no word vectors: {reason}. {words}{recipe}; --vectors NAME names others"
+        outcome = "Random vectors take their place, which stay as they are"
+    notice = f"no word vectors: {reason}. {outcome}{recipe}; --vectors NAME names others"
     request = dataclasses.replace(request, notice=notice)
     return request, job_class(corpus, request.options, *trained)
 
