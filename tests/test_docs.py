@@ -195,7 +195,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_are_there(path):
     for link in pages.links(path):
         target, _, anchor = link.partition("#")
         file = (path.parent / target).resolve() if target else path
-        assert file.exists(), link
+        assert file.exists() or file.is_relative_to(pages.ROOT / "docs" / "generated"), link  # written by make docs
         assert not anchor or anchor in pages.anchors(file), link
 
 
