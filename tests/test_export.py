@@ -240,6 +240,7 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
         trained.export(tmp_path / "1", overwrite=True)
     assert (tmp_path / "1" / "precious").read_text() == "x"
     (tmp_path / "1" / "saved_model.pb").touch()
+    (tmp_path / "1" / "SIGNATURES.md").touch()
     with pytest.raises(FileExistsError, match="also holds 'precious', which an export does not have"):
         trained.export(tmp_path / "1", overwrite=True)
     (tmp_path / "1" / "precious").unlink()

@@ -215,6 +215,18 @@ def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
     assert (tmp_path / "run" / "a").stat().st_mode & 0o777 == 0o640
 
 
+@replacing
+@pytest.mark.parametrize("mode", [0o700, 0o2770, 0o550])
+def test_a_folder_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+    write(tmp_path / "run", "old")
+    (tmp_path / "run").chmod(mode)
+    with files.new_folder(tmp_path / "run", "any") as folder:
+        (folder / "a").write_text("new")
+        assert folder.stat().st_mode & 0o7777 == mode | 0o700
+    assert (tmp_path / "run" / "a").read_text() == "new"
+    assert (tmp_path / "run").stat().st_mode & 0o7777 == mode | 0o700  # its owner goes on writing: cards and reports
+
+
 def test_a_lock_notices_that_its_file_was_deleted(tmp_path):
     path = tmp_path / "state" / "lock"
     first = Lock(path, "held")

@@ -145,7 +145,8 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
 
     An error, a full disk or a kill in between leaves ``path`` as it was. Remains of a killed writer of the same
     ``path`` are removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed, such
-    as a mount point, is filled in place. See ``mounted`` for what a kill does there.
+    as a mount point, is filled in place. See ``mounted`` for what a kill does there. A folder that is replaced
+    keeps its permissions.
 
     Args:
         path: The folder. A ``Target`` that ``check_new_folder`` returned remembers what was there then.
@@ -163,6 +164,8 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
     inside = real / real.name if is_in_place else real
     work, handle = temporary.new_folder(inside)
     try:
+        if not is_in_place and real.is_dir():  # from the start, so that what was private is never open to others
+            work.chmod(stat.S_IMODE(real.stat().st_mode) | stat.S_IRWXU)
         yield work
         for file in work.rglob("*"):
             if file.is_file():
