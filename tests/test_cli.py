@@ -9,6 +9,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo_runtime import install
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
@@ -273,6 +274,38 @@ def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, mess
     assert error.startswith("error: ")
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (["run", "--", "hi", "--output", "x"], ["hi", "--output", "x"]),
+        (["--", "run", "--output=x"], ["--output=x"]),
+        (["run", "--format", "csv", "a", "--", "--", "-x"], ["a", "--", "-x"]),
+        (["run", "a", "--", "b", "--", "c"], ["a", "b", "--", "c"]),
+        (["run", "--", "--"], ["--"]),
+        (["run", "a", "--"], ["a"]),
+        (["--", "run"], []),
+    ],
+)
+def test_all_words_after_two_hyphens_are_texts_as_they_are_written(arguments, texts):
+    values = vars(parser().parse_args(["predict", *arguments]))
+    assert (values["bundle"], values["texts"], values["output"]) == ("run", texts, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "values"),
+    [
+        (["train", "bilstm", "--label-columns", "a", "b", "--label-columns", "c"], "label_columns", ["a", "b", "c"]),
+        (["train", "bilstm", "--only-folds", "1", "--only-folds", "2", "3"], "only_folds", [1, 2, 3]),
+        (["label", "answers.csv", "--labels", "a", "-o", "x.csv", "--labels", "b"], "labels", ["a", "b"]),
+        (["predict-batch", "--input", "a", "--output", "x", "--model", "m", "--input", "b"], "input", ["a", "b"]),
+    ],
+)
+def test_an_option_of_several_values_that_is_repeated_has_all_of_them(arguments, name, values):
+    command = parser()
+    for _ in range(2):  # and none of an earlier command
+        assert vars(command.parse_args(arguments))[name] == values
 
 
 def test_a_misspelt_command_is_answered_with_the_near_one_in_a_line(capsys):

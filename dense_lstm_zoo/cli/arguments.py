@@ -164,6 +164,7 @@ def corpus(*, trains: bool) -> Group:
             "--label-columns",
             metavar="NAME",
             nargs="+",
+            action="extend",
             help="tables: the columns that are labels themselves, with 1 where a text has the label, else 0"
             f"{'' if trains else ' (default: as in training)'}",
         ),

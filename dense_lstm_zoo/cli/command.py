@@ -16,6 +16,7 @@ from dense_lstm_zoo.cli import model_help
 from dense_lstm_zoo.corpora.names import list_corpora
 
 _TEXTS = ("texts", "text", "sentence", "prompt", "prefix")  # arguments that are raw text
+_WORD = "\0"  # before each word after --, which argparse would otherwise take for an option in its second pass
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,17 @@ class CommandParser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         if self.help_of is not None:
             self._model = _model_in(args or ())
+        words = list(args or ())
+        start = words.index("--") + 1 if "--" in words else len(words)
         self._is_within = True
         try:
-            values, unknown = self.parse_known_intermixed_args(args, namespace)
+            marked = [*words[:start], *(f"{_WORD}{word}" for word in words[start:])]
+            values, unknown = self.parse_known_intermixed_args(marked, namespace)
         finally:
             self._is_within = False
+        for name, value in vars(values).items():
+            setattr(values, name, _plain(value))
+        unknown = _plain(unknown)
         if self.passed_on:
             setattr(values, self.passed_on, unknown)
             return values, []
@@ -193,6 +200,13 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument 
         if item.is_common:
             groups[f"{item.title}: {item.description}" if item.description else item.title] = actions
     return groups
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of an argument without the marks of words after ``--``."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.removeprefix(_WORD) if isinstance(value, str) else value
 
 
 def _model_in(args: Sequence[str]) -> str | None:

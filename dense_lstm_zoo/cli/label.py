@@ -45,7 +45,13 @@ from dense_lstm_zoo.teaching.token_teaching import student_tags
         "--augment", type=int, default=0, metavar="N", help="also label N changed copies of each text (default: 0)"
     ),
     argument("--seed", type=int, default=1, metavar="N", help="of the copies (default: 1)"),
-    argument("--labels", nargs="+", metavar="NAME", help="for a file of answers: the labels; others are left out"),
+    argument(
+        "--labels",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="for a file of answers: the labels; others are left out",
+    ),
     argument("--text-column", metavar="NAME", help="tables: the texts' column (default: text)"),
     argument("--label-column", metavar="NAME", help="tables: the labels' column (default: label, if there is one)"),
     argument(

@@ -24,7 +24,14 @@ DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 
 
 _ARGUMENTS = (
-    argument("--input", required=True, nargs="+", metavar="PATTERN", help="files, or patterns such as 'data/*.jsonl'"),
+    argument(
+        "--input",
+        required=True,
+        nargs="+",
+        action="extend",
+        metavar="PATTERN",
+        help="files, or patterns such as 'data/*.jsonl'",
+    ),
     argument("--output", required=True, metavar="FOLDER", help="the folder to write the shards to"),
     argument(
         "--model", required=True, help="a preset's name, or the folder of an export or of a run with an export in onnx/"

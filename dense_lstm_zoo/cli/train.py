@@ -32,7 +32,12 @@ _SEVERAL_RUNS = Group(
         ),
         argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts"),
         argument(
-            "--only-folds", type=int, nargs="+", metavar="FOLD", help="run only these of the K folds, such as 1 2"
+            "--only-folds",
+            type=int,
+            nargs="+",
+            action="extend",
+            metavar="FOLD",
+            help="run only these of the K folds, such as 1 2",
         ),
     ),
 )
