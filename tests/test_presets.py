@@ -104,6 +104,32 @@ def test_a_damaged_preset_is_left_out_of_the_list_and_hides_no_other(installed, 
     assert "lstm_trec" in str(zoo.describe("lstm_trec"))
 
 
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("config.json", {"task": "regression"}, "Unknown value of task: 'regression'"),
+        ("config.json", {"training": {"dataset": "mine", "context": {"datasets": 5}}}, "not iterable"),
+        ("metrics.json", {"test_accuracy": 10**400}, r"must be at most 1e\+308"),
+    ],
+)
+def test_a_preset_of_another_version_is_left_out_of_the_list_and_hides_no_other(installed, file, change, message):
+    content = json.loads((installed / "lstm_trec" / file).read_text())
+    (installed / "lstm_trec" / file).write_text(json.dumps({**content, **change}))
+    with pytest.warns(UserWarning, match=f"The preset 'lstm_trec' is left out: .*{message}"):
+        assert [preset.name for preset in zoo.list_presets()] == ["tagger_none"]
+
+
+def test_a_preset_whose_score_is_not_finite_is_not_scored(installed):
+    metrics = json.loads((installed / "lstm_trec" / "metrics.json").read_text())
+    (installed / "lstm_trec" / "metrics.json").write_text(json.dumps({**metrics, "test_accuracy": None}))
+    assert "not scored" in str(zoo.list_presets("lstm_trec")[0])
+
+
+def test_a_preset_that_is_being_written_is_not_listed(installed):
+    (installed / "lstm_trec").rename(installed / ".lstm_trec.deadbeef.dense-lstm-zoo")
+    assert presets.names() == [preset.name for preset in zoo.list_presets()] == ["tagger_none"]
+
+
 def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(installed):
     folder = installed / "lstm_trec"
     config = json.loads((folder / "config.json").read_text())

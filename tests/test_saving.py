@@ -4,6 +4,7 @@ import errno
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from types import SimpleNamespace
 
@@ -128,6 +129,25 @@ def test_a_disk_without_room_for_the_weights_is_said_before_they_are_written(pla
         plain.save(tmp_path / "run")
     assert caught.value.errno == errno.ENOSPC
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("can't flush: 'No space left on device'")]
+)
+def test_a_preset_that_the_folder_of_temporary_files_cannot_hold_names_it(plain, tmp_path, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(weights_file, "reduce", fail)
+    with pytest.raises(OSError, match=r"No space left on device: .*temporary holds a preset .*TMPDIR") as caught:
+        plain.save_to_preset(tmp_path / "preset", dtype="float16")
+    assert caught.value.errno == errno.ENOSPC
+    assert names(tmp_path) == ["temporary"]
+    error = OSError(errno.ENOENT, "No such file or directory", "words.txt")  # one that is not there
+    with pytest.raises(FileNotFoundError, match=r"directory: 'words\.txt'"):
+        plain.save_to_preset(tmp_path / "preset", dtype="float16")
 
 
 @pytest.mark.parametrize("failure", [full_disk, too_large, failing], ids=lambda f: f.__name__)

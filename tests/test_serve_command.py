@@ -1,7 +1,9 @@
 """dense-lstm-zoo serve: runs, presets and exports over HTTP."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -69,17 +71,32 @@ def test_a_run_without_an_export_is_exported_first_and_leaves_no_files(served, s
 
     def run(command, **_):
         commands.append(command[1:])
-        status = main(command[3:])
+        status = main(command[4:])
         capsys.readouterr()
         return subprocess.CompletedProcess(command, status)
 
     monkeypatch.setattr(serve.subprocess, "run", run)
     assert main(["serve", str(folder)]) == 0
-    ((module, target),) = [(command[:3], Path(command[4])) for command in commands]
-    assert module == ["-m", "dense_lstm_zoo", "export"]
+    ((module, target),) = [(command[:4], Path(command[5])) for command in commands]
+    assert module == ["-P", "-m", "dense_lstm_zoo", "export"]
     assert not target.parent.exists()
     ((models, _),) = served
     assert answer(models["bilstm"]) == answer(models["bilstm"])  # it answers without the files
+
+
+def test_a_signal_during_the_export_leaves_no_process_and_no_files(saved_bundle, monkeypatch, tmp_path):
+    monkeypatch.setattr(serve.tempfile, "tempdir", str(tmp_path))
+    run = subprocess.run
+    code = "import os, time; print(os.getpid(), flush=True); os.kill(os.getppid(), 15); time.sleep(600)"
+    with (tmp_path / "pid").open("w") as pid:
+        monkeypatch.setattr(serve.subprocess, "run", lambda *_, **__: run([sys.executable, "-c", code], stdout=pid))
+        with pytest.raises(SystemExit) as ended:
+            main(["serve", str(saved_bundle("bilstm"))])
+    assert ended.value.code == 128 + signal.SIGTERM
+    assert [file.name for file in tmp_path.iterdir()] == ["pid"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_the_line_before_an_export_says_how_to_keep_one(saved_bundle, monkeypatch, capsys):
@@ -155,7 +172,8 @@ def test_predict_still_says_that_an_export_was_made_from_another_bundle(saved_bu
 
 @pytest.mark.slow  # processes
 def test_a_run_is_served_by_the_command_as_it_is_typed(saved_bundle, tmp_path):
-    command = [sys.executable, "-m", "dense_lstm_zoo", "serve", str(saved_bundle("bilstm")), "--port", "0"]
+    (tmp_path / "keras.py").write_text("raise SystemExit('not the module that is meant')")
+    command = [sys.executable, "-P", "-m", "dense_lstm_zoo", "serve", str(saved_bundle("bilstm")), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as started:
         try:
             lines = iter(started.stderr.readline, "")

@@ -22,9 +22,9 @@ from dense_lstm_zoo.bundles.checks import BundleError, values_of
 from dense_lstm_zoo.bundles.fewer_words import with_words
 from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
 from dense_lstm_zoo.bundles.reading import DEV_CURVE, read, read_dev_curve
-from dense_lstm_zoo.checks import one_of
+from dense_lstm_zoo.checks import integer, one_of
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage import files, scratch
 from dense_lstm_zoo.storage.json_files import finite
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
@@ -238,13 +238,8 @@ class Bundle(abc.ABC):
         Example:
             ``bundle.export("exports/trec", format="onnx", weights="float16")``
         """
-        one_of("format", format, EXPORT_FORMATS)
+        check_export(format, weights, shared_words, max_words)
         options: dict[str, Any] = {"weights": weights, "shared_words": shared_words}
-        if format == "onnx":
-            if importlib.util.find_spec("onnx") is None:
-                raise ImportError(f"format='onnx' needs the package onnx: {install.extra('onnx')}.")
-        elif options != {"weights": "float32", "shared_words": False}:
-            raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
         target = files.check_new_folder(path, "export" if overwrite else None)
         checks.check_savable(self._weights, "The model cannot be exported")
         bundle = self
@@ -299,8 +294,8 @@ class Bundle(abc.ABC):
         target = files.check_new_folder(folder, "bundle" if overwrite else None)
         checks.check_savable(self._weights, "The model cannot be saved")
         scored = self._without_foreign_scores() if self.has_other_weights else self
-        with tempfile.TemporaryDirectory() as work:
-            scored._write(Path(work), shared_words, dtype)
+        with scratch.new_folder("a preset while it is made") as work:
+            scored._write(work, shared_words, dtype)
             rounded: Bundle = read(BundleFolder.open(work))
         if rounded.fingerprint() != scored.fingerprint():
             scores = ("dev_", "test_")
@@ -461,6 +456,18 @@ class Bundle(abc.ABC):
         from dense_lstm_zoo.display.notebook import bundle_card
 
         return bundle_card(self)
+
+
+def check_export(format: str, weights: str, shared_words: bool, max_words: int | None) -> None:
+    """Raise for options of ``Bundle.export`` that no bundle can be exported with, as it does."""
+    one_of("format", format, EXPORT_FORMATS)
+    if format == "onnx":
+        if importlib.util.find_spec("onnx") is None:
+            raise ImportError(f"format='onnx' needs the package onnx: {install.extra('onnx')}.")
+    elif weights != "float32" or shared_words:
+        raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
+    if max_words is not None:
+        integer("max_words", max_words)
 
 
 def load(path: str | os.PathLike[str], *, compile: bool = True, kernel: str | None = None) -> Bundle:

@@ -9,6 +9,7 @@ import dataclasses
 import difflib
 import fnmatch
 import json
+import math
 import os
 import re
 import warnings
@@ -204,7 +205,8 @@ def _installed() -> dict[str, Path]:
     folder = presets_folder()
     if folder is None or not (folder / "models").is_dir():
         return {}
-    return {path.name: path for path in sorted((folder / "models").iterdir()) if (path / "manifest.json").is_file()}
+    paths = (path for path in sorted((folder / "models").iterdir()) if not path.name.startswith("."))  # half-written
+    return {path.name: path for path in paths if (path / "manifest.json").is_file()}
 
 
 def _official() -> dict[str, Preset]:
@@ -225,6 +227,9 @@ def _every_preset() -> dict[str, Preset]:
                 presets[name] = Preset(**index_entry(path))
             except bundle_checks.BundleError as error:
                 warnings.warn(f"The preset {name!r} is left out: {error}", stacklevel=3)
+            except (ValueError, TypeError, LookupError, ArithmeticError, OSError) as error:
+                reason = f"{path} cannot be read, or says what this version does not know: {error}"
+                warnings.warn(f"The preset {name!r} is left out: {reason}", stacklevel=3)
     return presets
 
 
@@ -237,13 +242,14 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
     measure = tasks.find(config["task"]).measure
     split = next((split for split in ("test", "dev") if f"{split}_{measure}" in metrics), None)
     vectors = training.get("vectors")
+    score = metrics[f"{split}_{measure}"] if split else None
     preset = Preset(
         name=folder.name,
         task=config["task"],
         model=config["model"],
         corpus=training["dataset"],
         measure=f"{split} {measure}" if split else measure,
-        score=metrics[f"{split}_{measure}"] if split else None,
+        score=score if score is not None and math.isfinite(score) else None,
         protocol=_protocol(metrics, split, training),
         size=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
         terms=_terms(training),

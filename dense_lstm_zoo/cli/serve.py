@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli.command import Group, argument, command
@@ -57,7 +63,7 @@ def _exported(folder: Folder, threads: int) -> Predictor:
     """Return a predictor over a new export. Its files are gone afterwards: what it needs of them stays in memory.
 
     Raises:
-        SystemExit: It cannot be exported, as a line on standard error says.
+        SystemExit: It cannot be exported, as a line on standard error says, or a signal ends the process.
     """
     print(
         escape_controls(
@@ -67,16 +73,43 @@ def _exported(folder: Folder, threads: int) -> Predictor:
         ),
         file=sys.stderr,
     )
-    with tempfile.TemporaryDirectory(prefix="dense_lstm_zoo_") as work:
+    with _signals_as_exits(), tempfile.TemporaryDirectory(prefix="dense_lstm_zoo_") as work:
         target = Path(work) / SUBFOLDER
         # In a process of its own, or TensorFlow's memory would stay with the server for all its life.
         words = ["export", str(folder), str(target), "--format", "onnx"]
-        export = subprocess.run([sys.executable, "-m", "dense_lstm_zoo", *words], stdout=subprocess.DEVNULL)
+        # It imports from where this process does: a file in the current folder may have the name of a module.
+        places = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
+        export = subprocess.run(
+            [sys.executable, "-P", "-m", "dense_lstm_zoo", *words],
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": places},
+        )
         if export.returncode:
             raise SystemExit(export.returncode)
         from dense_lstm_zoo_runtime import Predictor
 
         return Predictor(target, threads=threads)
+
+
+@contextlib.contextmanager
+def _signals_as_exits() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise ``SystemExit`` in the block, which then ends its process and removes its files.
+
+    Signals that are handled or ignored already, such as SIGHUP under ``nohup``, are left alone.
+    """
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    is_main = threading.current_thread() is threading.main_thread()  # others cannot set handlers
+    numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if is_main and signal.getsignal(n) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _name(folder: Folder) -> str:

@@ -1,10 +1,15 @@
-"""Bytes that are too many for memory, in a file without a name, which the system deletes when the process ends."""
+"""Temporary files: bytes that are too many for memory, and folders. Errors name the place and the way to another."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+from dense_lstm_zoo.storage import disk_errors
 
 _BLOCK = 1 << 20  # bytes that are written at once
 
@@ -12,8 +17,8 @@ _BLOCK = 1 << 20  # bytes that are written at once
 class ScratchFile:
     """Bytes in the folder of temporary files, read by their places. Also a process that is killed leaves nothing.
 
-    They are read from the file rather than from a map of it in memory: mapped pages count as memory of the process, so
-    that it would seem to grow with the file.
+    The file has no name: the system deletes it when the process ends. The bytes are read from the file rather than from
+    a map of it in memory: mapped pages count as memory of the process, so that it would seem to grow with the file.
 
     Raises:
         OSError: On writing, such as on a full disk. The message names the folder.
@@ -54,8 +59,32 @@ class ScratchFile:
             while self._unwritten:
                 del self._unwritten[: os.write(self._file.fileno(), self._unwritten)]
         except OSError as error:
-            reason = (
-                f"{error.strerror}: {tempfile.gettempdir()} holds the texts of large files while they are trained on. "
-                "TMPDIR names another folder"
-            )
-            raise OSError(error.errno, reason) from error
+            raise _named(error, "the texts of large files while they are trained on") from error
+
+
+@contextlib.contextmanager
+def new_folder(content: str) -> Iterator[Path]:
+    """Yield a folder for temporary files, which is deleted after the block.
+
+    Args:
+        content: What it holds, for the error.
+
+    Raises:
+        OSError: On writing there, such as on a full disk, also where a library names neither file nor disk.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+    except Exception as error:
+        disk_error = disk_errors.as_os_error(error)
+        if disk_error is None or disk_error.errno is None:
+            raise
+        place = tempfile.gettempdir()
+        if not str(disk_error.filename or place).startswith(place):  # another file is at fault, and is named
+            raise
+        raise _named(disk_error, content) from error
+
+
+def _named(error: OSError, content: str) -> OSError:
+    place = tempfile.gettempdir()
+    return OSError(error.errno, f"{error.strerror}: {place} holds {content}. TMPDIR names another folder")
