@@ -23,6 +23,8 @@ class Server(ThreadingHTTPServer):
         self.ranges, self.cuts, self.statuses = [], [], []
         self.honours_ranges = True
         self.shift = 0
+        self.most = None  # bytes of an answer to a range
+        self.page = b""  # of HTML, in place of every answer
         self.length = None  # what Content-Length says, in place of the truth
         self.location = None  # where every answer redirects to
         self.pause = 0.0  # seconds in the middle of an answer
@@ -41,14 +43,20 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", server.location)
             self.end_headers()
             return
+        if server.page:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(server.page)
+            return
         start = int(re.fullmatch(r"bytes=(\d+)-", byte_range)[1]) if byte_range and server.honours_ranges else 0
         if start >= len(CONTENT):
             self.send_error(416)
             return
-        body = CONTENT[start:]
+        body = CONTENT[start:][: server.most if start else None]
         self.send_response(206 if start else 200)
         if start:
-            self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
+            self.send_header("Content-Range", f"bytes {start + server.shift}-{start + len(body) - 1}/{len(CONTENT)}")
         self.send_header("Content-Length", server.length or str(len(body)))
         self.end_headers()
         body = body[: server.cuts.pop(0) if server.cuts else None]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.cli import drawing, main
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo_runtime import install
 from tests.bundle_harness import bundle
@@ -256,6 +256,11 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
             "'--picture'. Accepted: --help, --label, --output, --overwrite.\n",
         ),
         (["explain", "run", "--", "-x", "--label", "a"], "error: --label stands after --, where all words are texts"),
+        (
+            ["predict", "run", "--", "caf\udce9"],
+            "error: a text has bytes that are not utf-8: 'caf\\udce9'. Write it to a file",
+        ),
+        (["explain", "run", "caf\udce9"], "error: a text has bytes that are not utf-8"),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
         (["explain", "run", "so", "good"], "does not expect 'good'; put a text of several words in quotation marks"),
         (["serve", "a", "b"], "does not expect 'b'; besides options, it takes bundle.\n"),
@@ -330,6 +335,13 @@ def test_the_help_and_the_example_of_a_sweep_name_the_space_alike(capsys):
 def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
     assert "not both" in output_of(capsys, "predict", run_dir, "a", "--file", "b")[2]
     assert "b does not exist" in output_of(capsys, "predict", run_dir, "--file", "b")[2]
+
+
+def test_a_label_to_explain_is_checked_before_the_model_is_loaded(run_dir, capsys, monkeypatch):
+    monkeypatch.setattr(drawing, "load_bundle", lambda *_: pytest.fail("the model was loaded"))
+    status, _, err = output_of(capsys, "explain", run_dir, "good", "--label", "upp")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "Unknown label of the model: 'upp'. Did you mean 'up'" in err
 
 
 def test_help_shows_an_example_for_every_command(capsys):

@@ -1,5 +1,6 @@
 """Downloads: checksums, parts that are resumed, servers that fail, progress."""
 
+import errno
 import re
 import socket
 import threading
@@ -47,6 +48,9 @@ def test_a_file_with_the_right_checksum_is_not_requested_again_and_one_with_anot
         pytest.param(CONTENT[:1000], {}, ["bytes=1000-"], id="resumed where it ended"),
         pytest.param(CONTENT[:1000], {"honours_ranges": False}, ["bytes=1000-"], id="the server ignores ranges"),
         pytest.param(CONTENT[:1000], {"shift": 7}, ["bytes=1000-", None], id="an answer from another byte"),
+        pytest.param(
+            CONTENT[:1000], {"most": 300_000}, ["bytes=1000-", "bytes=301000-"], id="a part of what is asked for"
+        ),
         pytest.param(CONTENT, {}, [], id="complete, so nothing is requested"),
     ],
 )
@@ -58,6 +62,43 @@ def test_a_part_of_an_earlier_call_is_completed_and_nothing_is_doubled(server, t
     assert server.ranges == ranges
     assert path.read_bytes() == CONTENT
     assert not part_of(path).exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [({"page": b"<html>Log in</html>"}, "a web page"), ({"statuses": [204]}, "the server answered 204 No Content")],
+)
+def test_an_answer_that_is_not_the_file_leaves_what_was_received(server, tmp_path, settings, reason):
+    vars(server).update(settings)
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    with pytest.raises(DownloadError, match=rf"{reason}.* The 1,000 bytes received are kept for resuming\."):
+        download(server.url, path, SHA256, progress=False)
+    server.page = b""
+    assert download(server.url, path, SHA256, progress=False).read_bytes() == CONTENT
+    assert server.ranges == ["bytes=1000-", "bytes=1000-"]
+
+
+def test_a_full_disk_names_the_file_and_keeps_what_was_received(server, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    with monkeypatch.context() as patch:
+        patch.setattr(download_module, "_copy", fail)
+        with pytest.raises(OSError, match=r"corpus\.txt\.part could not be written: No space left on device") as caught:
+            download(server.url, path, SHA256, progress=False)
+    assert caught.value.errno == errno.ENOSPC
+    assert part_of(path).read_bytes() == CONTENT[:1000]
+
+
+def test_an_address_with_characters_that_no_request_holds_is_asked_for_with_escapes(server, tmp_path):
+    url = server.url.replace("corpus", "c\u00f6rpus of texts")
+    assert download(url, tmp_path / "corpus.txt", SHA256, progress=False).read_bytes() == CONTENT
+    assert download_module._quoted("https://host/\u00e4%20 b.zip?x=\u00fc&y=a/b") == (
+        "https://host/%C3%A4%20%20b.zip?x=%C3%BC&y=a/b"
+    )
 
 
 def test_a_part_longer_than_the_file_is_refused_by_its_checksum_and_the_next_call_succeeds(server, tmp_path):

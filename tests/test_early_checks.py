@@ -64,6 +64,11 @@ WRONG = {
     ),
     "a missing bundle": (["predict", "runs/none", "text"], "runs/none is not a folder"),
     "a bundle to join": (["join-lm", "runs/none", "--output", "joined"], "runs/none is not a folder"),
+    "an export's weights": (["export", "runs/none", "out", "--weights", "int8"], "are for format='onnx'"),
+    "an export's words": (
+        ["export", "runs/none", "out", "--max-words", "0"],
+        "max_words must be an integer of at least 1",
+    ),
     "a bundle to export": (["export", "runs/none", "out"], "runs/none is not a folder"),
     "a bundle to score": (["evaluate", "runs/none", "--format", "json"], "runs/none is not a folder"),
     "a bundle to measure": (["measure", "nowhere"], "nowhere does not exist."),

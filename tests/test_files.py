@@ -264,6 +264,17 @@ def test_a_turn_leaves_the_lock_of_another_process_alone(tmp_path):
     other.release()
 
 
+@pytest.mark.parametrize(("content", "has_locks"), [("mine", True), ("mine", False), ("", False)])
+def test_a_turn_deletes_no_file_of_others_that_has_the_name_of_its_lock(tmp_path, monkeypatch, content, has_locks):
+    place = tmp_path / "corpus.txt.lock"
+    place.write_text(content)
+    if not has_locks:
+        monkeypatch.setattr(lock.fcntl, "flock", lambda *_: os.close(-1))  # as a file system without locks
+    with lock.turn(tmp_path / "corpus.txt"):
+        pass
+    assert place.read_text() == content
+
+
 def test_a_file_is_replaced_only_when_it_is_whole_and_a_failed_write_names_it(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("old")

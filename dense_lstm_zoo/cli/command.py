@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import functools
+import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +139,9 @@ class CommandParser(argparse.ArgumentParser):
         finally:
             self._is_within = False
         for name, value in vars(values).items():
-            setattr(values, name, _plain(value))
+            setattr(values, name, value := _plain(value))
+            if name in _TEXTS:
+                self._check_texts(value if isinstance(value, list) else [value])
         unknown = _plain(unknown)
         if self.passed_on:
             setattr(values, self.passed_on, unknown)
@@ -145,6 +149,17 @@ class CommandParser(argparse.ArgumentParser):
         if unknown:  # argparse would suggest no near match, and print the usage of the whole program
             self._refuse(unknown)
         return values, unknown
+
+    def _check_texts(self, texts: Sequence[str | None]) -> None:
+        """Refuse texts whose bytes the terminal's encoding does not have, which Python hands on as half characters."""
+        for text in texts:
+            if text is not None and re.search("[\ud800-\udfff]", text):
+                encoding = sys.getfilesystemencoding()
+                self.exit(
+                    2,
+                    f"error: a text has bytes that are not {encoding}: {text!a:.80}. Write it to a file and give "
+                    "--encoding, where the command takes files.\n",
+                )
 
     def format_help(self) -> str:
         """Return the help, of one model if it is named."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import read_dev_curve
+from dense_lstm_zoo.bundles.checks import read_labels
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli.arguments import BUNDLE, output
 from dense_lstm_zoo.cli.command import argument, command
-from dense_lstm_zoo.cli.loading import Source, load_bundle
+from dense_lstm_zoo.cli.loading import Source, check_command, load_bundle
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.snapshots import Target
@@ -78,7 +80,11 @@ def gates(bundle: Source, sentence: str, output: str | None, overwrite: bool) ->
 def explain(bundle: Source, text: str, label: str | None, output: str | None, overwrite: bool) -> None:
     """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
     picture = check_picture(output, overwrite)
-    model = load_bundle(bundle, "explain")
+    folder = BundleFolder.open(bundle)
+    check_command(folder, folder.read_config(), "explain")
+    if label is not None and label not in (labels := read_labels(folder.path / "labels.json")):
+        raise checks.unknown_name("label of the model:", label, labels)
+    model = load_bundle(folder, "explain")
     reading = model.explain(text, label=label)
     print(f"{escape_controls(reading.label)}\t{reading.probability:.4f}")
     print("\t".join(["token", "saliency", *reading.layers]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dense_lstm_zoo.bundles.bundle import EXPORT_FORMATS
+from dense_lstm_zoo.bundles.bundle import EXPORT_FORMATS, check_export
 from dense_lstm_zoo.cli.arguments import BUNDLE, OVERWRITE_FOLDER
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
@@ -42,6 +42,7 @@ from dense_lstm_zoo.storage import export_names, files
 )
 def export(bundle: Source, path: str, **options: Any) -> None:
     """Write a SavedModel or an ONNX export and print its folder. Say so if a SavedModel has no warm-up requests."""
+    check_export(**{name: value for name, value in options.items() if name != "overwrite"})
     target = files.check_new_folder(path, "export" if options["overwrite"] else None)
     folder = load_bundle(bundle).export(target, **options)
     notes.show(escape_controls(str(folder)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import os
@@ -13,6 +14,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,7 +77,7 @@ def _extract(url: str, archive: Path, member: str, path: Path, sha256: str, size
     """Write one file of the archive, which is deleted if it is not as published."""
     part = path.with_name(path.name + ".part")
     try:
-        with zipfile.ZipFile(archive) as files, part.open("wb") as target:
+        with zipfile.ZipFile(archive) as files, _named(part), part.open("wb") as target:
             _unpack(files, member, size, target)
             os.fsync(target.fileno())
         digest = _sha256(part)
@@ -167,7 +169,7 @@ def _fetch(url: str, path: Path, sha256: str | None, size: int | None, progress:
             f"Wrong checksum for {url}: expected sha256 {sha256}, received {digest}. The download was deleted; if "
             f"another attempt ends the same way, the file has changed at its source."
         )
-    with part.open("rb+") as file:
+    with _named(part), part.open("rb+") as file:
         os.fsync(file.fileno())
     return part.replace(path)
 
@@ -196,7 +198,7 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
 def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None:
     """Send one request and write its answer to ``part``. Raise ``_TransientError`` if another attempt may help."""
     start = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    request = urllib.request.Request(_quoted(url), headers={"Range": f"bytes={start}-"} if start else {})
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
@@ -217,14 +219,20 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
         raise _TransientError(repr(error)) from error
     with response:
         length = _length(response)
-        resumed = response.status == 206 and _first_byte(response) == start
+        if response.status not in (200, 206):  # such as 204, of no content: what was received stays
+            raise urllib.error.URLError(f"the server answered {response.status} {response.reason}".rstrip())
+        if start and response.status == 200 and response.headers.get_content_type() == "text/html":
+            raise urllib.error.URLError("the server sent a web page, such as one to log in, in place of the file")
+        first, whole = _range(response)
+        resumed = response.status == 206 and first == start
         if response.status == 206 and not resumed:
             part.unlink(missing_ok=True)
             raise _TransientError(f"the server did not send the part of the file from byte {start}")
         if not resumed:
             start = 0
-        with part.open("ab" if resumed else "wb") as file:
-            _copy(response, file, start, start + length if length >= 0 else None, size, progress)
+        total = whole if resumed and whole is not None else start + length if length >= 0 else None
+        with _named(part), part.open("ab" if resumed else "wb") as file:
+            _copy(response, file, start, total, size, progress)
 
 
 def _length(response: http.client.HTTPResponse) -> int:
@@ -235,9 +243,28 @@ def _length(response: http.client.HTTPResponse) -> int:
     return int(text or -1)
 
 
-def _first_byte(response: http.client.HTTPResponse) -> int | None:
-    match = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("Content-Range", ""))
-    return int(match[1]) if match else None
+def _range(response: http.client.HTTPResponse) -> tuple[int | None, int | None]:
+    """Return the first byte of a part of a file, and the size of the whole file, as far as they are announced."""
+    match = re.match(r"bytes ([0-9]{1,18})-[0-9]*(?:/([0-9]{1,18}))?", response.headers.get("Content-Range", ""))
+    return (int(match[1]), int(match[2]) if match[2] else None) if match else (None, None)
+
+
+def _quoted(url: str) -> str:
+    """Return an address with an escape for each character that a request cannot hold."""
+    parts = urllib.parse.urlsplit(url)
+    path, query = (urllib.parse.quote(part, safe="%/:?@!$&'()*+,;=~[]") for part in (parts.path, parts.query))
+    return parts._replace(path=path, query=query).geturl()
+
+
+@contextlib.contextmanager
+def _named(part: Path) -> Iterator[None]:
+    """Name the file in an error of the disk, which a full one does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, f"{part} could not be written: {error.strerror}") from error
 
 
 def _copy(

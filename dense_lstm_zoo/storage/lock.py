@@ -78,6 +78,7 @@ def turn(path: Path, progress: bool = True) -> Iterator[None]:
         progress: Whether to say on stderr that another process is waited for.
     """
     place, is_told = path.with_name(f"{path.name}.lock"), not progress
+    was_there = os.path.lexists(place)
     lock: Lock | None = None
     while lock is None:
         try:
@@ -93,8 +94,9 @@ def turn(path: Path, progress: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
-        if lock is None or lock.is_in_place:
+        if lock.is_in_place if lock else not was_there:
             with contextlib.suppress(OSError):
-                place.unlink()
+                if not place.stat().st_size:  # nothing is written to ours
+                    place.unlink()
         if lock is not None:
             lock.release()
