@@ -288,6 +288,7 @@ def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, mess
         (["--", "run", "--output=x"], ["--output=x"]),
         (["run", "--format", "csv", "a", "--", "--", "-x"], ["a", "--", "-x"]),
         (["run", "a", "--", "b", "--", "c"], ["a", "b", "--", "c"]),
+        (["run", "--", "a", "--", "c"], ["a", "--", "c"]),
         (["run", "--", "--"], ["--"]),
         (["run", "a", "--"], ["a"]),
         (["--", "run"], []),
