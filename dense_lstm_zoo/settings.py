@@ -77,7 +77,7 @@ def _ends_the_process(value: str) -> str:
     """Return why TensorFlow's compiler would end this process for its flags, as tried in another process."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
-        command = [sys.executable, "-c", _PROBE]
+        command = [sys.executable, "-P", "-c", _PROBE]
         probe = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=120)
     except (OSError, subprocess.TimeoutExpired):
         return ""
