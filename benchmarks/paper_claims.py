@@ -311,21 +311,23 @@ XIE2019 = (
     ),
     Claim(
         "our question: is it better than the mean over such a stack on corpora for which the paper has no figure?",
-        {"SST-1, frozen": None, "CR, frozen": None},
+        {"SST-1, frozen": None, "CR, frozen": None, "Subj, frozen": None},
         {
             "SST-1, frozen": _pooled("sst1", "stack", "position", "mean", frozen=True),
             "CR, frozen": _pooled("cr", "stack", "position", "mean", frozen=True),
+            "Subj, frozen": _pooled("subj", "stack", "position", "mean", frozen=True),
         },
     ),
     Claim(
         'our question: is a weight for each feature, `mode="vector"`, better than the mean? Ours: frozen vectors',
-        dict.fromkeys(("SST-2, dense", "SST-1, dense", "TREC, dense", "TREC, stack", "SST-1, stack")),
+        dict.fromkeys(("SST-2, dense", "SST-1, dense", "TREC, dense", "TREC, stack", "SST-1, stack", "Subj, stack")),
         {
             "SST-2, dense": _pooled("sst2", "dense", "vector", "mean", frozen=True),
             "SST-1, dense": _pooled("sst1", "dense", "vector", "mean", frozen=True),
             "TREC, dense": _pooled("trec", "dense", "vector", "mean", frozen=True),
             "TREC, stack": _pooled("trec", "stack", "vector", "mean", frozen=True),
             "SST-1, stack": _pooled("sst1", "stack", "vector", "mean", frozen=True),
+            "Subj, stack": _pooled("subj", "stack", "vector", "mean", frozen=True),
         },
     ),
     Claim(
@@ -342,7 +344,7 @@ XIE2019 = (
                     "Subj, dense, frozen",
                 ),
                 *("SST-2, stack", "TREC, stack", "SST-2, stack, frozen", "TREC, stack, frozen", "SST-1, stack, frozen"),
-                "CR, stack, frozen",
+                *("CR, stack, frozen", "Subj, stack, frozen"),
             )
         ),
         {
@@ -359,6 +361,7 @@ XIE2019 = (
             "TREC, stack, frozen": _pooled("trec", "stack", "position", "constant", frozen=True),
             "SST-1, stack, frozen": _pooled("sst1", "stack", "position", "constant", frozen=True),
             "CR, stack, frozen": _pooled("cr", "stack", "position", "constant", frozen=True),
+            "Subj, stack, frozen": _pooled("subj", "stack", "position", "constant", frozen=True),
         },
     ),
     Claim(
