@@ -323,13 +323,26 @@ XIE2019 = (
     ),
     Claim(
         'our question: is a weight for each feature, `mode="vector"`, better than the mean? Ours: frozen vectors',
-        dict.fromkeys(("SST-2, dense", "SST-1, dense", "TREC, dense", "TREC, stack", "SST-1, stack", "Subj, stack")),
+        dict.fromkeys(
+            (
+                "SST-2, dense",
+                "SST-1, dense",
+                "TREC, dense",
+                "CR, dense",
+                "SST-1, stack",
+                "TREC, stack",
+                "CR, stack",
+                "Subj, stack",
+            )
+        ),
         {
             "SST-2, dense": _pooled("sst2", "dense", "vector", "mean", frozen=True),
             "SST-1, dense": _pooled("sst1", "dense", "vector", "mean", frozen=True),
             "TREC, dense": _pooled("trec", "dense", "vector", "mean", frozen=True),
-            "TREC, stack": _pooled("trec", "stack", "vector", "mean", frozen=True),
+            "CR, dense": _pooled("cr", "dense", "vector", "mean", frozen=True),
             "SST-1, stack": _pooled("sst1", "stack", "vector", "mean", frozen=True),
+            "TREC, stack": _pooled("trec", "stack", "vector", "mean", frozen=True),
+            "CR, stack": _pooled("cr", "stack", "vector", "mean", frozen=True),
             "Subj, stack": _pooled("subj", "stack", "vector", "mean", frozen=True),
         },
     ),
