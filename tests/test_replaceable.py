@@ -82,6 +82,13 @@ def test_what_stays_in_a_folder_that_is_filled_in_place_is_not_removed_with_anot
     overwriting.check(tmp_path / "run", "bundle")
 
 
+def test_what_a_killed_process_left_half_written_may_be_replaced(tmp_path):
+    make(tmp_path / "run", "bundle")
+    (tmp_path / "run" / ".report.png.0123abcd.dense-lstm-zoo").touch()
+    (tmp_path / "run" / ".onnx.0123abcd.dense-lstm-zoo").mkdir()
+    overwriting.check(tmp_path / "run", "bundle")
+
+
 def test_own_notes_in_a_folder_with_a_name_of_ours_are_not_removed(tmp_path):
     make(tmp_path / "run", "bundle")
     for name in ("README.md", "onnx"):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from dense_lstm_zoo.storage import bundle_names, export_names, mounted
+from dense_lstm_zoo.storage import bundle_names, export_names, mounted, temporary
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER, is_export
 
 Kind = Literal["bundle", "export", "word table", "any"]
@@ -82,6 +82,8 @@ def _kind(folder: Path) -> Kind | None:
 
 def _foreign(entry: Path, kind: Kind, sums: Mapping[str, object]) -> list[str]:
     """Return the names of what a folder's entry has that is not of the kind: its own, or those in it."""
+    if temporary.target_of(entry.name) in {*_OWN[kind], *([SUBFOLDER] if kind == "bundle" else [])}:
+        return []  # half-written by a killed process
     if not entry.is_dir():
         return [] if entry.name in _OWN[kind] or _is_listed(entry, sums) else [entry.name]
     if kind == "export" and entry.name in _FOLDERS:

@@ -74,7 +74,18 @@ def entries_by_token(path: Path) -> dict[str, dict[str, Path]]:
 
 def is_ours(entry: str) -> bool:
     """Return whether a name has the form that this module uses."""
-    return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}(\.({OLD}|{NEW}))?\.{_SUFFIX}", entry) is not None
+    return target_of(entry) is not None
+
+
+def target_of(entry: str) -> str | None:
+    """Return the name of what a half-written or replaced entry of this name belongs to, or None for another name.
+
+    Example:
+        >>> target_of(".report.png.0123abcd.dense-lstm-zoo"), target_of("report.png")
+        ('report.png', None)
+    """
+    match = re.fullmatch(rf"\.(.+)\.[0-9a-f]{{8}}(\.({OLD}|{NEW}))?\.{_SUFFIX}", entry)
+    return match[1] if match else None
 
 
 @contextlib.contextmanager
