@@ -51,6 +51,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def import_environment() -> dict[str, str]:
+    """Return the environment with which Python, started with ``-P``, imports from where this process does.
+
+    It does not import from the current folder unless this process does: a file there may have the name of a module.
+    """
+    return {"PYTHONPATH": os.pathsep.join(str(Path(place).absolute()) for place in sys.path)}
+
+
 def load_average() -> float | None:
     """Return the load average of the last minute, which shows whether the machine was idle."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli.command import Group, argument, command
 from dense_lstm_zoo.cli.loading import Folder, Source, check_command, load_export, open_folder, read_config
@@ -77,12 +78,10 @@ def _exported(folder: Folder, threads: int) -> Predictor:
         target = Path(work) / SUBFOLDER
         # In a process of its own, or TensorFlow's memory would stay with the server for all its life.
         words = ["export", str(folder), str(target), "--format", "onnx"]
-        # It imports from where this process does: a file in the current folder may have the name of a module.
-        places = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
         export = subprocess.run(
             [sys.executable, "-P", "-m", "dense_lstm_zoo", *words],
             stdout=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": places},
+            env={**os.environ, **machine.import_environment()},
         )
         if export.returncode:
             raise SystemExit(export.returncode)

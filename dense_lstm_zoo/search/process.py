@@ -10,6 +10,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from dense_lstm_zoo import machine
+
 # Exit statuses of a sweep's processes besides 0; any other status is a crash.
 FAILED, PAUSED, SHORT_OF_MEMORY = 65, 75, 71
 
@@ -33,8 +35,7 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(self, module: str, *arguments: str, log: Path, environment: Mapping[str, str] | None = None) -> None:
-        # Not from the current folder unless this process does: a file there may have the name of a module.
-        places = os.pathsep.join(str(Path(place).absolute()) for place in sys.path)
+        own = {**machine.import_environment(), **(environment or {})}
         self._words, words = os.pipe()
         try:
             with log.open("ab") as file:
@@ -43,7 +44,7 @@ class Child(subprocess.Popen[bytes]):
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=file,
-                    env={**os.environ, "PYTHONPATH": places, **(environment or {}), _WORDS_TO: str(words)},
+                    env={**os.environ, **own, _WORDS_TO: str(words)},
                     pass_fds=(words,),
                 )
         except BaseException:
