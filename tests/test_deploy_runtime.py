@@ -1,10 +1,13 @@
 """deploy/runtime: answers, refusals and metrics of the HTTP server."""
 
 import contextlib
+import functools
 import http.client
+import itertools
 import json
 import re
 import socket
+import sys
 import time
 import types
 
@@ -160,6 +163,11 @@ def test_a_request_that_asks_for_another_protocol_is_answered_in_this_one(server
         connection.shutdown(socket.SHUT_WR)
         answer = response(connection)
     assert re.findall(rb'"label":"(\w+)"', answer) == [b"odd", b"even"]
+    last = wish.replace(b"Upgrade,", b"Upgrade, close,")
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(head + b"\r\n" + last + b"\r\n" + body + raw_request("bb"))  # which is not answered
+        answer = response(connection)
+    assert (answer[:12], re.findall(rb'"label":"(\w+)"', answer)) == (b"HTTP/1.1 200", [b"odd"])
     many = (b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + wish + b"\r\n") * 1500  # in one piece, as it may arrive
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
         connection.sendall(many)
@@ -186,23 +194,57 @@ def test_a_client_that_reads_nothing_is_cut_off(monkeypatch):
 
 
 def test_a_client_that_reads_slowly_is_not_cut_off():
-    waiting = iter([900, 600, 599, 0, 50, 50])
+    with socket.socket() as unconnected:  # the system holds nothing for it
+        connection, later, aborts = looked_at(unconnected, iter([900, 600, 599, 0, 50, 50]))
+        connection._check_reading()
+        while later:
+            later.pop()()
+        assert not aborts  # it has read all
+        connection._check_reading()
+        later.pop()()
+        assert aborts == ["now"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that says what it holds")
+def test_a_client_that_reads_what_the_system_holds_for_it_is_not_cut_off():
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
+        client.connect(listener.getsockname())
+        with listener.accept()[0] as server_end:
+            server_end.setblocking(False)
+            size = 0
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    size += server_end.send(bytes(65_536))
+            connection, later, aborts = looked_at(server_end, itertools.repeat(900))  # nothing moves up
+            connection._check_reading()
+            while size:
+                size -= len(client.recv(65_536))
+            later.pop()()
+            assert not aborts
+            while later:  # all is read: as soon as the last bytes are acknowledged, nothing is taken any more
+                later.pop()()
+            assert aborts == ["now"]
+
+
+def looked_at(end, waiting):
+    """A connection without a loop of events, the looks at it that are to come, and its aborts.
+
+    Args:
+        end: The server's end.
+        waiting: How many bytes asyncio holds at each look.
+    """
     later, aborts = [], []
     connection = protocol.HalfClosing.__new__(protocol.HalfClosing)
     connection.transport = types.SimpleNamespace(
-        get_write_buffer_size=lambda: next(waiting), abort=lambda: aborts.append("now")
+        get_write_buffer_size=lambda: next(waiting),
+        get_extra_info={"socket": end}.get,
+        abort=lambda: aborts.append("now"),
     )
     handle = types.SimpleNamespace(cancel=lambda: None)
-    connection.loop = types.SimpleNamespace(call_later=lambda _, *call: later.append(call) or handle)
-    connection._check_reading()
-    while later:
-        check, before = later.pop()
-        check(before)
-    assert not aborts  # it has read all
-    connection._check_reading()
-    check, before = later.pop()
-    check(before)
-    assert aborts == ["now"]
+    connection.loop = types.SimpleNamespace(
+        call_later=lambda _, *call: later.append(functools.partial(*call)) or handle
+    )
+    return connection, later, aborts
 
 
 @pytest.mark.parametrize("lines", [1, 100], ids=["one line", "many"])

@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+try:
+    import fcntl
+    import termios
+except ImportError:  # Windows
+    fcntl = termios = None  # type: ignore[assignment]
 
 _LOOK = 0.1  # seconds between two looks at whether the client has left
 _VERSIONS = ("1.0", "1.1")
@@ -58,7 +65,7 @@ class HalfClosing(HttpToolsProtocol):
             except httptools.HttpParserUpgrade as upgrade:
                 assert self._head is not None
                 data, self._head = self._head + data[upgrade.args[0] :], None
-                self._surplus, self.parser = len(data), httptools.HttpRequestParser(self)
+                self._surplus, self.parser = len(data), self._new_parser()
             except httptools.HttpParserError:
                 message = "Invalid HTTP request received."
                 self.logger.warning(message)
@@ -66,6 +73,12 @@ class HalfClosing(HttpToolsProtocol):
                 return
         if self._surplus > _MOST_HEADERS and not self.transport.is_closing():
             self.send_400_response("The headers are too long.")
+
+    def _new_parser(self) -> httptools.HttpRequestParser:
+        """Return a parser of more requests, as lenient as uvicorn's own with one behind ``Connection: close``."""
+        parser = httptools.HttpRequestParser(self)
+        parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return parser
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body, around which stand the length and the ends of its chunk."""
@@ -121,6 +134,8 @@ class HalfClosing(HttpToolsProtocol):
             self._next_check.cancel()
             self._next_check = None
         waiting = self.transport.get_write_buffer_size()
+        if waiting:  # asyncio fills the system's buffer only once a third of it, perhaps some MB, has been read
+            waiting += _bytes_in_system(self.transport.get_extra_info("socket"))
         if before is not None and waiting >= before:
             self.transport.abort()
         elif waiting:
@@ -168,3 +183,13 @@ class HalfClosing(HttpToolsProtocol):
             self.transport.abort()
         else:
             self.loop.call_later(_LOOK, self._look)
+
+
+def _bytes_in_system(connection: socket.socket) -> int:
+    """Return how many bytes the system holds that the other end has not received; 0 where it does not say so."""
+    if fcntl is None:
+        return 0
+    try:
+        return int.from_bytes(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):  # not Linux, or closed
+        return 0
