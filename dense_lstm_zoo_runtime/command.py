@@ -22,6 +22,7 @@ _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
 _FAILURES = (RuntimeError, MemoryError, ImportError)
 _GZIP = b"\x1f\x8b"
 _DEBUG = "DENSE_LSTM_ZOO_DEBUG"
+_WORD = "\0"  # before each word after --, which argparse would otherwise take for an option in its second pass
 _ABOUT = """\
 Answer texts with a model that was exported to ONNX, without TensorFlow.
 
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     An error is reported on one line. With DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
     open_streams()
-    arguments = parser().parse_intermixed_args(argv)
+    arguments = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         _run(arguments)
         flush_output()
@@ -91,6 +92,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _tell(f"{type(error).__name__}: {first}".rstrip(": "), 1)
     return 0
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments. Of the words after ``--`` none is an option."""
+    start = words.index("--") + 1 if "--" in words else len(words)
+    marked = [*words[:start], *(f"{_WORD}{word}" for word in words[start:])]
+    arguments = parser().parse_intermixed_args(marked)
+    arguments.export = arguments.export.removeprefix(_WORD)
+    arguments.texts = [text.removeprefix(_WORD) for text in arguments.texts]
+    return arguments
 
 
 def _run(arguments: argparse.Namespace) -> None:

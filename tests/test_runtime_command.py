@@ -72,6 +72,16 @@ def test_options_may_stand_between_the_export_and_its_texts(exports, capsys):
     assert json.loads(capsys.readouterr().out)["text"] == "good film"
 
 
+def test_all_words_after_two_hyphens_are_texts(exports, capsys):
+    export = str(exports / "bilstm")
+    for words, texts in (
+        ([export, "a", "--", "--json", "--", "b"], ["a", "--json", "--", "b"]),
+        (["--threads", "1", "--", export, "--threads", "x"], ["--threads", "x"]),
+    ):
+        assert main(words) == 0
+        assert [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()] == texts
+
+
 def test_without_texts_each_line_of_standard_input_is_one(exports, capsys, monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO("good film\n\nbad \u2028 film\r\nlast".encode()))
     monkeypatch.setattr(sys, "stdin", stdin)

@@ -113,6 +113,18 @@ def test_every_command_that_results_name_still_asks_for_their_row():
     }
 
 
+def test_options_of_several_values_that_are_repeated_have_all_of_them():
+    table, rows = command.load("ding2018_table3"), ["ding2018_table3_0x10", "ding2018_table3_5x40"]
+    words = ["--rows", rows[0], "--rows", rows[1], "--folds", "3", "--only-folds", "1", "--only-folds", "3"]
+    request = command.parse_request(table, [*words, "--set", "dropout=0.2", "--set", "l2=0", "seed=1"])
+    assert (request.rows, request.only_folds) == (rows, [1, 3])
+    assert request.settings == ["dropout=0.2", "l2=0", "seed=1"]
+    assert command.parse_request(table, []).settings == []
+    interaction, encoders = command.load("dynamic_interaction"), ["dense", "stack"]
+    request = command.parse_request(interaction, ["--encoders", encoders[0], "--encoders", encoders[1]])
+    assert {interaction.points[name].labels["encoder"] for name in request.rows} == {*encoders}
+
+
 def test_settings_are_those_of_the_rows_that_are_chosen():
     tagging, settings = command.load("tagging"), {"depth": 3, "units": 4}
     sweep = tagging.sweep("demo", row_names=["rhn_tagger_batched"], **settings)

@@ -106,15 +106,22 @@ def parser_of(table: Table) -> argparse.ArgumentParser:
     rows = "\n".join(f"  {name:<40} about {table.minutes_of(name):,.0f} min a run" for name in points)
     parser = _parser(f"python -m tuning {table.name}", f"{table.title}\n\nrows, on {table.dataset}:\n{rows}")
     add_arguments(parser, [corpus(trains=True)])
-    parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only (default: all)")
+    parser.add_argument("--rows", nargs="+", action="extend", metavar="ROW", help="these rows only (default: all)")
     for option, name in table.choices.items():
-        parser.add_argument(f"--{option}", nargs="+", help=f"the rows with this {name} only")
+        parser.add_argument(f"--{option}", nargs="+", action="extend", help=f"the rows with this {name} only")
     parser.add_argument("--seeds", type=int, default=table.seeds, help=f"how many, from 1 (default: {table.seeds})")
     parser.add_argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts")
-    parser.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run these of the K folds only")
+    parser.add_argument(
+        "--only-folds", type=int, nargs="+", action="extend", metavar="FOLD", help="run these of the K folds only"
+    )
     parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
     parser.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="arguments of train that differ from the rows'"
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="arguments of train that differ from the rows'",
     )
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="N rows at a time (default: 1)")
     parser.add_argument("--hours", type=float, default=HOURS, help=f"refuse what takes longer (default: {HOURS:g})")
