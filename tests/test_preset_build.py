@@ -10,6 +10,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.corpora.dataset import fold_of
 from dense_lstm_zoo.measuring import latency
 from dense_lstm_zoo_runtime import Predictor
 from presets import build, speeds
@@ -136,6 +137,16 @@ def test_a_taught_preset_names_its_teacher_and_no_other_does():
     for name in (name for name, plan in build.PLANS.items() if plan.teacher):
         config = json.loads((build.MODELS / name / "config.json").read_text())
         assert config["training"]["taught_by"]["teachers"] == [build.PLANS[name].teacher]
+
+
+def test_a_preset_that_is_tested_on_a_fold_names_it_in_its_config_too():
+    folds = {}
+    for path in build.MODELS.glob("*/metrics.json"):
+        tested_on = json.loads(path.read_text()).get("tested_on")
+        fold = fold_of(json.loads(path.with_name("config.json").read_text())["training"])
+        assert tested_on == (fold and f"fold {fold[0]} of {fold[1]}")
+        folds[path.parent.name] = fold
+    assert folds["dc_bilstm_cr"] == folds["dc_bilstm_subj"] == (1, build.FOLDS)
 
 
 def test_an_unknown_plan_is_named():
