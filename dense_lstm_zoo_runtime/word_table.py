@@ -167,4 +167,5 @@ def installed_tables() -> dict[str, Path]:
     folder = presets_folder()
     if folder is None or not (folder / "vectors").is_dir():
         return {}
-    return {path.name: path for path in sorted((folder / "vectors").iterdir()) if (path / "config.json").is_file()}
+    paths = (path for path in sorted((folder / "vectors").iterdir()) if not path.name.startswith("."))  # half-written
+    return {path.name: path for path in paths if (path / "config.json").is_file()}

@@ -181,6 +181,8 @@ def test_saving_over_a_run_keeps_what_repeats_it_and_tells_of_its_export(run, tm
     with pytest.warns(UserWarning, match="onnx, the export of the bundle that was there, is gone with it: export this"):
         run_bundle.save_to_preset(folder, overwrite=True)
     assert (folder / "run.toml").read_text() == repeat
+    run_bundle.save(folder, overwrite=True)  # after the preset, which is its own too
+    assert (folder / "run.toml").read_text() == repeat
 
 
 def test_weights_that_are_not_finite_are_not_saved_in_the_place_of_others(tmp_path):

@@ -1,6 +1,7 @@
 """Saving keeps the model even if figures and reports fail."""
 
 import errno
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from dense_lstm_zoo.bundles import weights_file
 from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
+from dense_lstm_zoo.storage import scratch
 from tests import bundle_harness
 from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
 
@@ -148,6 +150,31 @@ def test_a_preset_that_the_folder_of_temporary_files_cannot_hold_names_it(plain,
     error = OSError(errno.ENOENT, "No such file or directory", "words.txt")  # one that is not there
     with pytest.raises(FileNotFoundError, match=r"directory: 'words\.txt'"):
         plain.save_to_preset(tmp_path / "preset", dtype="float16")
+
+
+def test_no_other_error_is_laid_on_the_folder_of_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def check(error_of, message):
+        with (
+            pytest.raises(OSError, match=f"^{re.escape(message)}"),
+            scratch.new_folder("a preset") as folder,
+        ):
+            raise error_of(folder)
+
+    def hdf5(file):
+        return OSError(f"file read failed: filename = '{file}', errno = 5, error message = 'Input/output error'")
+
+    check(
+        lambda folder: hdf5(folder / "x.h5"), f"[Errno 5] Input/output error: {tmp_path} holds a preset. TMPDIR names"
+    )
+    for error in (
+        OSError(errno.EACCES, "Permission denied", str(tmp_path / "mine" / "vectors.npy")),
+        OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "mine" / "vectors.npy")),
+        OSError(errno.EMFILE, "Too many open files"),
+        hdf5("/data/x.h5"),
+    ):
+        check(lambda _, error=error: error, str(error))
 
 
 @pytest.mark.parametrize("failure", [full_disk, too_large, failing], ids=lambda f: f.__name__)

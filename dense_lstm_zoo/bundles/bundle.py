@@ -306,6 +306,7 @@ class Bundle(abc.ABC):
         elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - rounded.metrics.keys()):
             warnings.warn(f"{target} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
         self._publish(rounded, target, shared_words, dtype)
+        self._own_manifests.add(files.sha256(target.real / "manifest.json"))
         return target.path
 
     def push_to_hub(

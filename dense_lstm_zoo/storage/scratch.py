@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 import weakref
 from collections.abc import Iterator
+from errno import EDQUOT, EIO, ENOSPC, EROFS
 from pathlib import Path
 
 from dense_lstm_zoo.storage import disk_errors
 
 _BLOCK = 1 << 20  # bytes that are written at once
+_ANOTHER_DISK_HELPS = (ENOSPC, EDQUOT, EROFS, EIO)
+_FILE_OF_HDF5 = re.compile(r"name = '([^']*)'")
 
 
 class ScratchFile:
@@ -72,15 +76,17 @@ def new_folder(content: str) -> Iterator[Path]:
     Raises:
         OSError: On writing there, such as on a full disk, also where a library names neither file nor disk.
     """
+    folder = tempfile.gettempdir()
     try:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder)
     except Exception as error:
         disk_error = disk_errors.as_os_error(error)
-        if disk_error is None or disk_error.errno is None:
+        if disk_error is None or disk_error.errno not in _ANOTHER_DISK_HELPS:
             raise
-        place = tempfile.gettempdir()
-        if not str(disk_error.filename or place).startswith(place):  # another file is at fault, and is named
+        in_text = _FILE_OF_HDF5.search(str(error))
+        file = in_text[1] if in_text else disk_error.filename
+        if file and not str(file).startswith(folder + os.sep):  # another file is at fault, and is named
             raise
         raise _named(disk_error, content) from error
 
