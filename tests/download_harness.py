@@ -25,6 +25,7 @@ class Server(ThreadingHTTPServer):
         self.shift = 0
         self.most = None  # bytes of an answer to a range
         self.page = b""  # of HTML, in place of every answer
+        self.content_type = "text/plain"
         self.length = None  # what Content-Length says, in place of the truth
         self.location = None  # where every answer redirects to
         self.pause = 0.0  # seconds in the middle of an answer
@@ -46,6 +47,8 @@ class Handler(BaseHTTPRequestHandler):
         if server.page:
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
+            if server.length:
+                self.send_header("Content-Length", server.length)
             self.end_headers()
             self.wfile.write(server.page)
             return
@@ -57,6 +60,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start + server.shift}-{start + len(body) - 1}/{len(CONTENT)}")
+        self.send_header("Content-Type", server.content_type)
         self.send_header("Content-Length", server.length or str(len(body)))
         self.end_headers()
         body = body[: server.cuts.pop(0) if server.cuts else None]

@@ -51,6 +51,19 @@ def test_a_file_with_the_right_checksum_is_not_requested_again_and_one_with_anot
         pytest.param(
             CONTENT[:1000], {"most": 300_000}, ["bytes=1000-", "bytes=301000-"], id="a part of what is asked for"
         ),
+        pytest.param(
+            *(CONTENT[:1000], {"most": 100_000}),
+            [f"bytes={start}-" for start in range(1000, len(CONTENT), 100_000)],
+            id="more parts than attempts",
+        ),
+        pytest.param(
+            *(CONTENT[:1000], {"honours_ranges": False, "content_type": "text/html"}, ["bytes=1000-"]),
+            id="a file that is sent as HTML",
+        ),
+        pytest.param(
+            *(CONTENT[:1000][::-1], {"honours_ranges": False, "content_type": "text/html"}, ["bytes=1000-"]),
+            id="a part of another file than what is sent as HTML",
+        ),
         pytest.param(CONTENT, {}, [], id="complete, so nothing is requested"),
     ],
 )
@@ -66,7 +79,11 @@ def test_a_part_of_an_earlier_call_is_completed_and_nothing_is_doubled(server, t
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [({"page": b"<html>Log in</html>"}, "a web page"), ({"statuses": [204]}, "the server answered 204 No Content")],
+    [
+        ({"page": b"\n<!DOCTYPE html>" + b"Log in" * 200}, "a web page"),
+        ({"page": b"<!-- -->Log in", "length": "14"}, "a web page"),
+        ({"statuses": [204]}, "the server answered 204 No Content"),
+    ],
 )
 def test_an_answer_that_is_not_the_file_leaves_what_was_received(server, tmp_path, settings, reason):
     vars(server).update(settings)
@@ -74,7 +91,7 @@ def test_an_answer_that_is_not_the_file_leaves_what_was_received(server, tmp_pat
     part_of(path).write_bytes(CONTENT[:1000])
     with pytest.raises(DownloadError, match=rf"{reason}.* The 1,000 bytes received are kept for resuming\."):
         download(server.url, path, SHA256, progress=False)
-    server.page = b""
+    server.page, server.length = b"", None
     assert download(server.url, path, SHA256, progress=False).read_bytes() == CONTENT
     assert server.ranges == ["bytes=1000-", "bytes=1000-"]
 
@@ -129,6 +146,15 @@ def test_a_connection_that_keeps_breaking_off_leaves_a_part_from_which_the_next_
     download(server.url, path, SHA256, progress=False)
     assert server.ranges[-1] == "bytes=3000-"
     assert path.read_bytes() == CONTENT
+
+
+def test_an_answer_of_a_part_without_bytes_is_a_failure(server, tmp_path):
+    server.most = 0
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    with pytest.raises(DownloadError, match=r"broke off after 1,000 of 512,000 bytes \(attempt 3 of 3\)"):
+        download(server.url, path, SHA256, progress=False)
+    assert len(server.ranges) == download_module.ATTEMPTS
 
 
 def test_a_connection_that_stalls_times_out_and_is_resumed(server, tmp_path, monkeypatch):

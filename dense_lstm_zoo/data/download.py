@@ -176,9 +176,12 @@ def _fetch(url: str, path: Path, sha256: str | None, size: int | None, progress:
 
 def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool) -> None:
     """Fill ``part`` in a few attempts, each of which continues where the last one ended."""
+    report = Progress(path.name, progress)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _attempt(url, part, size, Progress(path.name, progress))
+            while not _attempt(url, part, size, report):
+                pass  # the server sends only so many bytes at a time, which is no failure
+            return
         except _TooLongError as error:
             part.unlink(missing_ok=True)
             raise ValueError(f"{url} is not the published file: {error}. The download was deleted.") from None
@@ -195,8 +198,12 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
     raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{resumable} {advice}")
 
 
-def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None:
-    """Send one request and write its answer to ``part``. Raise ``_TransientError`` if another attempt may help."""
+def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> bool:
+    """Send one request, write its answer to ``part``, and return whether the file is complete.
+
+    Raises:
+        _TransientError: Another attempt may help.
+    """
     start = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(_quoted(url), headers={"Range": f"bytes={start}-"} if start else {})
     try:
@@ -204,7 +211,7 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and start:  # no bytes are left to fetch. The checksum decides whether the file is right
-            return
+            return True
         message = (
             f"the server answered {error.code} {str(error.reason).splitlines()[0] if error.reason else ''}".rstrip()
         )
@@ -221,7 +228,8 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
         length = _length(response)
         if response.status not in (200, 206):  # such as 204, of no content: what was received stays
             raise urllib.error.URLError(f"the server answered {response.status} {response.reason}".rstrip())
-        if start and response.status == 200 and response.headers.get_content_type() == "text/html":
+        is_html = response.headers.get_content_type() == "text/html"
+        if start and response.status == 200 and is_html and _is_page(response, length, part):
             raise urllib.error.URLError("the server sent a web page, such as one to log in, in place of the file")
         first, whole = _range(response)
         resumed = response.status == 206 and first == start
@@ -230,9 +238,30 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
             raise _TransientError(f"the server did not send the part of the file from byte {start}")
         if not resumed:
             start = 0
-        total = whole if resumed and whole is not None else start + length if length >= 0 else None
+        end = start + length if length >= 0 else None
+        total = whole if resumed and whole is not None else end
         with _named(part), part.open("ab" if resumed else "wb") as file:
-            _copy(response, file, start, total, size, progress)
+            position = _copy(response, file, start, total, size, progress)
+    if total is None or position >= total:
+        progress.finish(position)
+        return True
+    # http.client does not report a response that is too short.
+    if position != end or position == start:
+        raise _TransientError(f"the connection broke off after {position:,} of {total:,} bytes")
+    return False
+
+
+def _is_page(response: http.client.HTTPResponse, length: int, part: Path) -> bool:
+    """Return whether HTML is not the file of which a part was received, but such as a page to log in."""
+    try:
+        beginning = response.peek(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _TransientError(repr(error)) from error
+    with part.open("rb") as file:
+        if beginning and beginning.startswith(file.read(len(beginning))):
+            return False
+    is_tagged = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
+    return not beginning or is_tagged or 0 <= length < part.stat().st_size
 
 
 def _length(response: http.client.HTTPResponse) -> int:
@@ -274,7 +303,8 @@ def _copy(
     total: int | None,
     size: int | None,
     report: Progress,
-) -> None:
+) -> int:
+    """Write an answer to a file, and return the position of its end, which may come too early."""
     report.start(position, total)
     while True:
         try:
@@ -288,10 +318,7 @@ def _copy(
         file.write(chunk)
         position += len(chunk)
         report.update(position)
-    # http.client does not report a response that is too short.
-    if total is not None and position < total:
-        raise _TransientError(f"the connection broke off after {position:,} of {total:,} bytes")
-    report.finish(position)
+    return position
 
 
 def _sha256(path: Path) -> str:
