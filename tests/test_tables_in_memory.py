@@ -215,6 +215,11 @@ def test_texts_of_tables_train_language_models():
     assert corpus.train[:4] == ["to be", "or not", "to\x0cbe", "to be"]
     assert [len(part) for part in (corpus.train, corpus.dev, corpus.test)] == [14, 1, 15]
     assert zoo.load_corpus(frame, "language_model").train == corpus.train
+    frame = pd.DataFrame({"text": ["to be\r\nor not\r\n", " to be\r", "\ror\x0cnot\n"]})
+    assert zoo.load_corpus({"train": frame, "dev": frame}, "language_model").train == [
+        *("to be", "or not"),
+        *("to be", "or\x0cnot"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +236,10 @@ def test_texts_of_tables_train_language_models():
         ("tagging", {"tokens": [["a"]], "tags": [["N"]]}, "only one sentence"),
         ("tagging", {"tokens": [["a"]]}, r"column of the frame: 'tags'.* token_column= and tag_column=\.$"),
         ("language_model", {"text": ["a", 5]}, "row 1, counted from 0, is 5"),
+        (
+            *("language_model", {"text": ["a\r\nb", "to be\ror not\r"]}),
+            r"'text' has carriage returns alone at the ends of its lines, in row 1, .*\.str\.replace\('\\r', '\\n'\)",
+        ),
         ("language_model", {"text": [None]}, "holds no text in 'text'"),
         ("language_model", {"text": ["a"]}, "only one line"),
     ],

@@ -128,10 +128,12 @@ read_files = read_text_files
 def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Hashable = "text") -> LanguageCorpus:
     """Return the corpus of pandas' frames by part, with a paragraph per row. Rows without text are left out.
 
-    Without ``dev``, the last tenth of the training rows is held out.
+    As in a file, a line feed, with or without a carriage return, ends a line. Without ``dev``, the last tenth of the
+    training lines is held out.
 
     Raises:
-        ValueError: A text that is not a string, with its row, or a part without text.
+        ValueError: A text that is not a string, or whose lines carriage returns alone end, with its row; or a part
+            without text.
     """
     parts = {}
     for part, frame in frames.items():
@@ -142,7 +144,12 @@ def read_tables(frames: Mapping[str, pd.DataFrame], *, text_column: Hashable = "
                 raise ValueError(
                     f"The {part} frame: {text_column!r} must hold strings; row {row}, counted from 0, is {cell!r:.80}."
                 )
-        parts[part] = [line for text in cells.dropna() for line in text.split("\n") if line.strip()]
+            if isinstance(cell, str) and "\r" in (text := cell.strip()) and "\n" not in text:
+                raise ValueError(
+                    f"The {part} frame: {text_column!r} has carriage returns alone at the ends of its lines, in row "
+                    f"{row}, counted from 0: frame[{text_column!r}].str.replace('\\r', '\\n') makes them line feeds."
+                )
+        parts[part] = [stripped for text in cells.dropna() for line in text.split("\n") if (stripped := line.strip())]
         if not parts[part]:
             raise ValueError(f"The {part} frame holds no text in {text_column!r}.")
     train = parts["train"]
