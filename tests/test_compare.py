@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -65,7 +66,9 @@ def test_an_interval_is_that_of_texts_drawn_again_for_both_models_at_once():
     outcomes = of_labels(["x"] * 400, right, first, second, ["a", "b", "c"])
     intervals = outcomes.intervals(draws=4000, seed=1)
     each = [counts_of_classes(right, answers, 3) for answers in (first, second)]  # with a row of its own for each text
-    assert bootstrap(*each, outcomes.scores, draws=4000, seed=1) == intervals
+    for kind in (bool, np.float32):
+        statistics = [counts.astype(kind) for counts in each]
+        assert bootstrap(*statistics, outcomes.scores, draws=4000, seed=1) == intervals
     assert outcomes.of_model(0)["macro_f1"] == pytest.approx(macro_f1(right, first))
     # The same by drawing texts one by one, and scoring them as ``evaluate`` does.
     resampled = {"accuracy": [], "macro_f1": []}
@@ -114,6 +117,24 @@ def test_many_texts_and_classes_take_little_memory():
     assert outcomes.texts_by_kind.sum() == len(right)
     assert outcomes.statistics[0].nbytes < 20e6  # with a row for each text, 480 MB
     assert outcomes.of_model(0)["accuracy"] == pytest.approx((first == right).mean())
+
+
+def test_many_texts_with_several_labels_take_little_memory():
+    generator = np.random.default_rng(0)
+    right, first, second = (generator.random((4000, 300)) < 0.01 for _ in range(3))
+    tracemalloc.start()
+    try:
+        outcomes = of_label_sets(["x"] * len(right), right, first, second, [str(i) for i in range(300)])
+        intervals = outcomes.intervals(draws=5)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60e6  # as numbers, 170 MB
+    numbers = [statistics.astype(np.float32) for statistics in outcomes.statistics]
+    few = [statistics[:50] for statistics in numbers], [statistics[:50] for statistics in outcomes.statistics]
+    by_numbers, by_booleans = (bootstrap(*each, outcomes.scores, draws=50) for each in few)
+    assert str(by_numbers) == str(by_booleans)  # with NaN, for labels that no text has
+    assert intervals["accuracy"].value == (first == right).all(axis=1).mean() - (second == right).all(axis=1).mean()
 
 
 def test_the_same_seed_draws_the_same_texts():

@@ -59,7 +59,8 @@ def bootstrap(
     2.5th and the 97.5th percentile of the differences.
 
     Args:
-        first: What each text adds to the first model's scores, such as 1 where it is right: (texts, statistics).
+        first: What each text adds to the first model's scores, such as 1 where it is right: (texts, statistics). Many
+            statistics take the least memory and time as booleans.
         second: The same for the second model, of the same texts in the same order.
         texts_by_row: How many texts each row of both stands for. None means one.
         scores: Returns the scores by name, each (draws,), from the sums of the statistics (draws, statistics).
@@ -76,8 +77,8 @@ def bootstrap(
 
     width = first.shape[1]
     # Texts with the same statistics are drawn together: of a classifier, all with the same three labels.
-    both, place = np.unique(np.concatenate([first, second], axis=1), axis=0, return_inverse=True)
-    counts = np.bincount(place.ravel(), texts_by_row).astype(np.int64)
+    both, place = _kinds(np.concatenate([first, second], axis=1))
+    counts = np.bincount(place, texts_by_row).astype(np.int64)
     total = int(counts.sum())
     generator = np.random.Generator(np.random.PCG64(seed))
     size = max(1, _CELLS // max(both.shape))
@@ -86,13 +87,36 @@ def bootstrap(
         ours, theirs = scores(sums[:, :width]), scores(sums[:, width:])
         return {name: ours[name] - theirs[name] for name in ours}
 
-    values = difference(np.asarray(counts @ both)[None])
+    values = difference(_product(counts[None], both))
     drawn: dict[Hashable, list[np.ndarray]] = {name: [] for name in values}
     for start in range(0, draws, size):
         weights = generator.multinomial(total, counts / total, min(size, draws - start))
-        for name, differences in difference(weights @ both).items():
+        for name, differences in difference(_product(weights, both)).items():
             drawn[name].append(differences)
     return {name: _interval(float(value[0]), np.concatenate(drawn[name])) for name, value in values.items()}
+
+
+def _kinds(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows, in order, and the place of each row among them."""
+    import numpy as np
+
+    if rows.dtype != bool:
+        kinds, places = np.unique(rows, axis=0, return_inverse=True)
+        return kinds, places.ravel()
+    packed = np.packbits(rows, axis=1)  # in the same order; as one string each, they are sorted far faster
+    _, first, places = np.unique(packed.view(f"S{packed.shape[1]}"), return_index=True, return_inverse=True)
+    return rows[first], places.ravel()
+
+
+def _product(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the sums of rows by weights: float64 (draws, statistics). Booleans become numbers a part at a time."""
+    import numpy as np
+
+    if rows.dtype != bool:
+        return np.asarray(weights @ rows)
+    numbers, step = weights.astype(np.float64), max(1, _CELLS // len(rows))
+    parts = [numbers @ rows[:, i : i + step].astype(np.float64) for i in range(0, rows.shape[1], step)]
+    return np.concatenate(parts, axis=1)
 
 
 def _interval(value: float, drawn: np.ndarray) -> Interval:

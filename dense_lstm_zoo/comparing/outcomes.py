@@ -56,12 +56,12 @@ class Outcomes:
 
 
 def counts_of_classes(right: np.ndarray, predicted: np.ndarray, classes: int) -> np.ndarray:
-    """Return the statistics of labels: per class, whether it is right, predicted, and both: (texts, 3 x classes)."""
+    """Return the statistics of labels: for each class right, predicted, and both: bool (texts, 3 x classes)."""
     import numpy as np
 
     every = np.arange(classes)
     is_right, is_predicted = right[:, None] == every, predicted[:, None] == every
-    return np.concatenate([is_right, is_predicted, is_right & is_predicted], axis=1).astype(np.float32)
+    return np.concatenate([is_right, is_predicted, is_right & is_predicted], axis=1)
 
 
 def f1_of_classes(sums: np.ndarray, labels: Sequence[str]) -> dict[Hashable, np.ndarray]:
@@ -100,7 +100,7 @@ def of_label_sets(
     def statistics(predictions: np.ndarray) -> np.ndarray:
         exact = (right == predictions).all(axis=1)[:, None]
         counts = [right, predictions, right & predictions, exact, np.ones_like(exact)]
-        return np.concatenate(counts, axis=1).astype(np.float32)
+        return np.concatenate(counts, axis=1)  # booleans: numbers of many texts and labels would fill the memory
 
     def scores(sums: np.ndarray) -> dict[Hashable, np.ndarray]:
         by_class = f1_of_classes(sums[:, : 3 * classes], labels)
