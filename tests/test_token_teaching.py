@@ -137,6 +137,14 @@ def test_training_sentences_keep_their_tags_and_scored_ones_are_left_out(tmp_pat
     assert (own.texts, own.labelled) == (1, 1)
 
 
+def test_a_tag_of_the_training_sentences_that_columns_cannot_hold_is_refused_before_any_work(tmp_path):
+    train = TaggedSplit([["go", "a", "cat"]], [["full verb", "DET", "NOUN"]])
+    corpus = TaggingCorpus("mine", train, train, None)
+    with pytest.raises(ValueError, match="A file in columns cannot hold the tag 'full verb'; rename it"):
+        quiet(pytest.fail, None, output=tmp_path / "soft.conll", dataset=corpus, labels=["DET", "NOUN"])
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

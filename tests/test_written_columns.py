@@ -59,27 +59,34 @@ def test_tags_are_separated_as_the_columns_are(content, separator, expected):
 
 
 @pytest.mark.parametrize(
-    ("tag", "separator", "conllu", "is_held"),
+    ("content", "tag", "separator", "conllu", "is_held"),
     [
-        ("proper noun", None, False, False),
-        ("proper noun", "\t", False, True),
-        ("proper noun", None, True, True),
-        ("a\tb", None, True, False),
-        ("a\nb", "\t", False, False),
-        ("a|b", "|", False, False),
+        ("Dogs X\n", "proper noun", None, False, False),
+        ("Dogs\tX\n", "proper noun", None, False, False),
+        ("Dogs\tX\n", "proper noun", "\t", False, True),
+        ("Dogs X\n", "proper noun", None, True, True),
+        ("1\tDogs" + "\t_" * 8 + "\n", "proper noun", None, False, True),
+        ("Dogs X\n", "a\tb", None, True, False),
+        ("Dogs\tX\n", "a\nb", "\t", False, False),
+        ("Dogs|X\n", "a|b", "|", False, False),
+        ('{"tokens": ["Dogs"]}\n', "proper noun", None, False, False),
+        ('{"tokens": ["Dogs"]}\n', "proper noun", "|", False, False),
+        ('{"tokens": ["Dogs"]}\n', "proper noun", "\t", False, True),
+        ('{"tokens": ["Dogs"]}\n', "a\tb", "\t", False, False),
+        ('{"tokens": ["Dogs"]}\n', "a|b", "|", False, True),
     ],
 )
-def test_a_tag_that_would_break_the_columns_is_refused(monkeypatch, tag, separator, conllu, is_held):
+def test_a_tag_that_would_break_the_columns_is_refused(monkeypatch, content, tag, separator, conllu, is_held):
     monkeypatch.setattr(
         "tests.test_written_columns.tagged",
         lambda rows: (TaggedSentence(tokens, [tag] * len(tokens), [0.5] * len(tokens)) for tokens in rows),
     )
-    content = "Dogs" + (separator or " ") + "X\n"
+    options = {"conllu": conllu, "read_as": "jsonl" if content.startswith("{") else "columns"}
     if is_held:
-        assert tag in write_tagged(content, "columns", separator, conllu=conllu)
+        assert f"\t{tag}" in write_tagged(content, "columns", separator, **options)
         return
     with pytest.raises(ValueError, match=f"cannot hold the tag {re.escape(repr(tag))}. Use --format jsonl"):
-        write_tagged(content, "columns", separator, conllu=conllu)
+        write_tagged(content, "columns", separator, **options)
 
 
 def test_conllu_keeps_its_lines_but_for_the_tags():

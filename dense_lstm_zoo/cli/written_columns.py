@@ -23,15 +23,19 @@ def with_tags(record: Record, sentence: TaggedSentence, separator: str | None) -
         separator: The separator of the columns that were read. None means spaces and tabs.
 
     Raises:
-        ValueError: A token, not read from columns, that is empty or has white space, or a tag with a separator.
+        ValueError: A token, not read from columns, that is empty or has white space, or a tag at whose characters the
+            lines would be split when they are read: with a tab between columns, at spaces too if none was named.
     """
-    lines = record.lines
+    lines, reader = record.lines, separator
     if lines is None:
         _check(record, "columns", "token", sentence.tokens, lambda token: len(token.split()) == 1)
         lines, separator = [(token, token) for token in sentence.tokens], "\t"
-    elif _has_conllu(record) or (separator is None and any("\t" in row for row, _ in lines)):
+        reader = "\t" if reader == "\t" else None
+    elif _has_conllu(record):
+        separator = reader = "\t"
+    elif separator is None and any("\t" in row for row, _ in lines):
         separator = "\t"
-    splits = re.compile(r"[\r\n]|" + (r"[ \t]" if separator is None else re.escape(separator)))
+    splits = re.compile(r"[\r\n]|" + (r"[ \t]" if reader is None else re.escape(reader)))
     _check(record, "columns", "tag", sentence.tags, lambda tag: not splits.search(tag))
     blank = " \t" if separator is None else " \t".replace(separator, "")  # a last cell may be empty
     tags = iter(sentence.tags)

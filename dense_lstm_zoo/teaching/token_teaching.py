@@ -120,10 +120,11 @@ def label(
     beside, corpus = check_target(target), read_corpus(dataset)
     check_sources([target, beside], teacher, texts, corpus, are_columns=True)
     source = token_teachers.find(teacher, student_tags(labels, corpus), tasks.of_tagged_words(), columns["encoding"])
-    for tag in source.labels:
+    raw = _sentences(source, texts, corpus, train_texts, columns)
+    own_tags = (tag for tags in raw.labels for tag in tags or ())  # of which the teacher may not have all
+    for tag in dict.fromkeys([*source.labels, *own_tags]):
         if len(tag.split()) != 1 or tag == soft_sentences.NO_TAG:
             raise ValueError(f"A file in columns cannot hold the tag {tag!r}; rename it.")
-    raw = _sentences(source, texts, corpus, train_texts, columns)
     parts = {part: split.tokens for part in ("dev", "test") if corpus is not None and (split := getattr(corpus, part))}
     raw = without_copies(raw, parts)
     if not raw.texts:
