@@ -196,14 +196,37 @@ def test_a_fold_is_repeated_as_a_fold(tmp_path):
 
 
 def test_folds_of_a_file_with_dev_texts_are_refused(tmp_path):
-    for part in ("train", "dev"):
-        (tmp_path / f"{part}.csv").write_text("text,label\n" + "fine film,up\ndull film,down\n" * 5)
-    (tmp_path / "run.toml").write_text(
-        f'model = "bilstm"\n[data]\ndataset = "csv"\ntrain_file = "{tmp_path}/train.csv"\n'
-        f'dev_file = "{tmp_path}/dev.csv"\n'
-    )
-    with pytest.raises(ValueError, match=r"--folds 5 divides the training texts .* received --dev-file .*dev\.csv"):
-        train.prepare(None, str(tmp_path / "run.toml"), {"run_dir": str(tmp_path / "run"), "folds": 5})
+    prepare = folds_of_files(tmp_path)
+    with pytest.raises(ValueError, match=r"--folds 5 divides .*; received dev_file = '.*dev\.csv' of .*run\.toml\. L"):
+        prepare("", folds=5)
+    for own in ("folds = 5\n", "folds = 5\nonly_folds = [1, 2]\n"):
+        with pytest.raises(ValueError, match=r"folds = 5 of .*run\.toml divides .*; received dev_file = '"):
+            prepare(own)
+    with pytest.raises(ValueError, match=r"folds = 5 of .* received --dev-file dev\.csv\. Leave"):
+        prepare("folds = 5\nonly_folds = [2]\n", dataset="csv", dev_file="dev.csv")
+    with pytest.raises(ValueError, match=r"--folds 4 divides .*; received dev_file = '"):
+        prepare("folds = 5\nonly_folds = [2]\n", folds=4)
+
+
+def test_the_file_of_a_fold_of_an_earlier_version_is_repeated_without_the_files_that_no_fold_reads(tmp_path):
+    prepare = folds_of_files(tmp_path)
+    _, corpus, settings = prepare("folds = 5\nonly_folds = [2]\n")
+    assert (settings["folds"], settings["only_folds"]) == (5, [2])
+    assert set(corpus.origin.settings) == {"dataset", "train_file"}
+    assert prepare("folds = 5\nonly_folds = [2]\n", only_folds=[3])[2]["only_folds"] == [3]
+
+
+def folds_of_files(folder):
+    """Return a function that prepares a run by a ``run.toml`` with a dev and a test file."""
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.csv").write_text("text,label\n" + "fine film,up\ndull film,down\n" * 5)
+    files = "".join(f'{part}_file = "{folder}/{part}.csv"\n' for part in ("train", "dev", "test"))
+
+    def prepare(own, **options):
+        (folder / "run.toml").write_text(f'model = "bilstm"\n{own}[data]\ndataset = "csv"\n{files}')
+        return train.prepare(None, str(folder / "run.toml"), {"run_dir": str(folder / "run"), **options})
+
+    return prepare
 
 
 def test_a_column_may_be_named_null(tmp_path):

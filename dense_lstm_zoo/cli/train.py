@@ -20,6 +20,7 @@ from dense_lstm_zoo.training import effort, request, run_file
 from dense_lstm_zoo.training.protocol import chosen_folds
 
 _PROTOCOL = ("seeds", "folds", "only_folds")
+_NOT_OF_FOLDS = ("dev_file", "test_file")
 
 _SEVERAL_RUNS = Group(
     "several runs",
@@ -87,7 +88,7 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
         OSError: A file that is missing, or a folder that cannot be written.
     """
     settings = dict(options) if config is None else _with_config(run_file.read_settings(config), options)
-    check_folds(settings.get("folds"), settings)  # also of the file
+    check_folds(settings, options, config)
     model_of_config = settings.pop("model", None)
     model = model or model_of_config or effort.model_of(settings.get("effort"))
     if model is None:
@@ -106,18 +107,34 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
 
 def _with_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with those of a file where the command line has none. A corpus is taken whole."""
+    folds = config.get("only_folds")
+    if isinstance(folds, list) and len(folds) == 1 and options.get("folds") is None:
+        # The file of a fold once named the dev and test files of its corpus, which the fold had not read.
+        config = {name: value for name, value in config.items() if name not in _NOT_OF_FOLDS}
     has_data = any(options.get(name) is not None for name in run_file.DATA if name == "dataset" or "file" in name)
     defaults = {name: value for name, value in config.items() if not (has_data and name in run_file.DATA)}
     return {**defaults, **{name: x for name, x in options.items() if x is not None or name not in defaults}}
 
 
-def check_folds(folds: int | None, options: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for files that a cross-validation would not read."""
-    unread = [name for name in ("dev_file", "test_file") if options.get(name) is not None]
-    if folds is not None and unread:
+def check_folds(settings: Mapping[str, Any], options: Mapping[str, Any], config: str | None = None) -> None:
+    """Raise ``ValueError`` for files that a cross-validation would not read.
+
+    Args:
+        settings: All that is set.
+        options: Those of the command line. The others are of ``config``.
+        config: A file such as ``run.toml``, or None.
+    """
+
+    def described(name: str) -> str:
+        if options.get(name) is not None:
+            return f"{as_option(name)} {settings[name]}"
+        return f"{name} = {settings[name]!r} of {config}"
+
+    unread = next((name for name in _NOT_OF_FOLDS if settings.get(name) is not None), None)
+    if settings.get("folds") is not None and unread is not None:
         raise ValueError(
-            f"--folds {folds} divides the training texts and reads no other file; received "
-            f"{as_option(unread[0])} {options[unread[0]]}. Leave one of the two out."
+            f"{described('folds')} divides the training texts and reads no other file; received {described(unread)}. "
+            "Leave one of the two out."
         )
 
 

@@ -125,7 +125,7 @@ def check_sweep(
 
     extent = ("tuner", "trials", "keep", "workers", "silence", "oracle")
     check_extent(**{name: options.get(name) for name in extent})
-    check_folds(options.get("folds"), options)
+    check_folds(options, options)
     task, recipe = tasks.find(registry.entry(model).task), recipes.name_or_none(options.get("recipe"))
     names = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in names}
