@@ -239,6 +239,18 @@ def test_a_trials_process_tells_whose_fault_it_is(error, status, words, tmp_path
     os.close(write)
 
 
+def test_the_result_of_a_trial_that_was_scored_on_the_test_texts_is_final(tmp_path, monkeypatch):
+    monkeypatch.setattr(process, "end_with_parent", lambda: None)
+    monkeypatch.setattr(trials, "write_hparams", lambda *_: None)
+    monkeypatch.setattr(trials, "run", lambda folder: {"dev_accuracy": 0.5})
+    (tmp_path / trials.TEST).write_text("{}")
+    assert trials.main(tmp_path, test=False) == 0
+    assert json.loads((tmp_path / trials.RESULT).read_text()) == {"dev_accuracy": 0.5}
+    monkeypatch.setattr(trials, "run", lambda folder: {"dev_accuracy": 0.1})  # only its bundle is gone
+    assert trials.main(tmp_path, test=False) == 0
+    assert json.loads((tmp_path / trials.RESULT).read_text()) == {"dev_accuracy": 0.5}
+
+
 def test_a_child_can_say_why_it_ends_with_its_log_on_a_full_disk(tmp_path):
     (tmp_path / "full.log").symlink_to("/dev/full")
     (tmp_path / "child.py").write_text(

@@ -35,12 +35,12 @@ def fake(monkeypatch):
         if len(specs) == start.interrupt_at:
             raise KeyboardInterrupt
         if arguments["units"] == start.fails:
-            return FakeProcess(process.FAILED, "the loss became nan")
+            return FakeProcess(start.status, "the loss became nan")
         return leave_result(folder)
 
     start.pictures = report._pictures
     make_quick(monkeypatch)
-    start.interrupt_at = start.fails = None
+    start.interrupt_at, start.fails, start.status = None, None, process.FAILED
     start.specs = specs
     monkeypatch.setattr(trials, "start", start)
     return start
@@ -114,7 +114,7 @@ def test_bundles_beyond_those_to_keep_are_deleted_by_a_later_call_too(fake, tmp_
 def test_a_winner_whose_bundle_was_deleted_is_trained_again_and_not_scored_again(fake, tmp_path):
     result = sweep(tmp_path / "s")
     shutil.rmtree(result.best_bundle.parent)
-    with pytest.raises(FileNotFoundError, match=r"runs holds no bundle any more\. Delete .*/trials/"):
+    with pytest.raises(FileNotFoundError, match=r"runs holds no bundle any more\. The same call trains it again"):
         _ = result.best_bundle
     scores = {"test_accuracy": {"mean": 0.25, "std": None, "runs": [0.25]}}
     (tmp_path / "s" / "trials" / result.best["trial"] / "test.json").write_text(json.dumps(scores))
@@ -122,6 +122,18 @@ def test_a_winner_whose_bundle_was_deleted_is_trained_again_and_not_scored_again
     again = sweep(tmp_path / "s")
     assert [spec["folder"] for spec in fake.specs] == [result.best["trial"]]
     assert (again.best_bundle, again.test) == (again.best_bundle.parent / "seed1", scores)
+
+
+@pytest.mark.parametrize("status", [process.FAILED, -9])
+def test_a_winner_that_cannot_be_trained_again_for_its_bundle_keeps_its_place(status, fake, tmp_path, capsys):
+    first = sweep(tmp_path / "s")
+    shutil.rmtree(first.best_bundle.parent)
+    fake.fails, fake.status = 6, status
+    again = sweep(tmp_path / "s", progress=True)
+    assert (again.best, again.test) == (first.best, first.test)
+    assert again.trials.equals(first.trials)
+    assert len(list((tmp_path / "s").glob("trials/*/test.json"))) == 1
+    assert f"trial {first.best['trial']}, could not be trained again for its bundle" in capsys.readouterr().out
 
 
 def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_path):

@@ -67,7 +67,8 @@ class TuneResult:
         runs = trial.bundles(folder)
         if not runs:
             raise FileNotFoundError(
-                f"{folder / 'runs'} holds no bundle any more. Delete {folder}, and the same call trains it again."
+                f"{folder / 'runs'} holds no bundle any more. The same call trains it again and keeps its scores; "
+                f"{folder / 'log.txt'} says why it could not."
             )
         return runs[0]
 
@@ -284,7 +285,10 @@ def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
 
 
 def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:
-    """Finish the winner's training if Hyperband had paused it, score its test texts once and write the report."""
+    """Finish the winner's training if Hyperband had paused it, score its test texts once and write the report.
+
+    A winner that was scored stays the winner. If its bundle is gone, it is trained again, for the bundle alone.
+    """
     from dense_lstm_zoo.search import report
 
     complete_trials = set[str]()
@@ -298,7 +302,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         folder = run_dir / "trials" / best["trial"]
         if sweep.test != "best":
             break
-        name = f"the winner, trial {best['trial']},"
+        name, is_tested = f"the winner, trial {best['trial']},", (folder / trial.TEST).is_file()
         try:
             before = trial.read_spec(folder)
             runs = trial.read_result(folder, sweep.score).get("runs", ["*"])  # older results do not name them
@@ -311,13 +315,16 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
                 trial.wait(folder, trial.start(folder))
                 complete_trials.add(best["trial"])
                 continue
-        except TrialFailedError as error:
+        except (TrialFailedError, TrialDiedError) as error:
+            if is_tested:  # no other trial may be scored on the test texts
+                say(f"{name} could not be trained again for its bundle, which is gone: {error}. Its scores stay.")
+                break
+            if isinstance(error, TrialDiedError):
+                raise paused(f"{name} could not be trained to its end: {error}") from None
             files.write_json(folder / trial.RESULT, {"reason": f"trained to its end: {error}"})
             continue
-        except TrialDiedError as error:
-            raise paused(f"{name} could not be trained to its end: {error}") from None
         try:
-            if (sweep.folds or has_test) and not (folder / trial.TEST).is_file():
+            if (sweep.folds or has_test) and not is_tested:
                 trial.wait(folder, trial.start(folder, test=True))
         except (TrialFailedError, TrialDiedError) as error:
             raise paused(f"{name} could not be scored on the test texts: {error}") from None

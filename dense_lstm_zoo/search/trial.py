@@ -250,8 +250,9 @@ def main(folder: Path, test: bool) -> int:
                 files.write_json(folder / TEST, score_test(folder))
                 return 0
             result = run(folder)
-            write_hparams(folder, result)
-            files.write_json(folder / RESULT, result)
+            if not all((folder / name).is_file() for name in (RESULT, TEST)):  # else only its bundles were missing
+                write_hparams(folder, result)
+                files.write_json(folder / RESULT, result)
             return 0
         except BlockingIOError:
             time.sleep(2)  # a worker that was given up still trains it; its result will be used
