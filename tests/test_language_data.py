@@ -147,9 +147,12 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
     with pytest.raises(ValueError, match=r"old\.txt has carriage returns alone at the ends of its lines"):
         read_text_files(train_file=good, dev_file=write_text(tmp_path / "old.txt", "a b\rc\r"))
     unmarked = tmp_path / "unmarked.txt"
-    unmarked.write_bytes("the king sleeps\n".encode("utf-16-le") * 4)
-    with pytest.raises(ValueError, match=r"unmarked\.txt is UTF-16 without its mark.*--encoding utf-16-le"):
-        read_text_files(train_file=unmarked, dev_file=good)
+    for line in ("the king sleeps\n", "очень скучно\n", "скучно\n"):
+        unmarked.write_bytes(line.encode("utf-16-le") * 4)
+        with pytest.raises(ValueError, match=r"unmarked\.txt is UTF-16 without its mark.*--encoding utf-16-le"):
+            read_text_files(train_file=unmarked, dev_file=good)
+    unmarked.write_bytes(b"\0")
+    assert list(read_text_files(train_file=good, dev_file=unmarked).dev) == ["\0"]
     truncated = tmp_path / "cut.gz"
     truncated.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
     with pytest.raises(ValueError, match=r"cut\.gz is a truncated or damaged gzip file"):

@@ -216,5 +216,12 @@ def test_a_file_in_utf_16_is_read_to_its_end_and_stays_open(tmp_path, form, cont
     fails("is UTF-16 without its mark.*--encoding utf-16-le", content.encode("utf-16-le"), form)
 
 
+def test_lines_in_utf_16_without_its_mark_are_told_from_lines_with_a_stray_null():
+    for text in ("скучно\nочень скучно\n", "no\nvery dull\n"):
+        fails("is UTF-16 without its mark.*--encoding utf-16-le", text.encode("utf-16-le"), "text")
+    for text in ("\0", "ok\0\nfine film\n"):
+        assert "".join(f"{row}\n" for row, _ in records_of(text, "text")[1]) == text.rstrip() + "\n"
+
+
 def test_empty_cells_after_the_last_column_are_no_cells_of_a_record():
     assert records_of("text\na,\nb,,\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]

@@ -21,10 +21,10 @@ from dense_lstm_zoo.batch.streams import Lines, open_file
 from dense_lstm_zoo.batch.tables import decoded, table_rows
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.binary import check_is_text
+from dense_lstm_zoo.data.binary import check_is_text, is_binary
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted, plain_names
-from dense_lstm_zoo.data.encodings import UTF_16
+from dense_lstm_zoo.data.encodings import UTF_16, utf_16
 from dense_lstm_zoo.data.text_file import check_line_ends
 from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
@@ -144,10 +144,10 @@ def _head(path: str, layout: Layout, delimiter: str | None) -> tuple[list[str], 
     with open_file(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")
-        if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
-            check_is_text(first + stream.read(1 << 16), path)
+        beginning = first + (stream.read(1 << 16) if is_binary(first) or first.startswith(b"PK") else b"")
+        check_is_text(beginning, path)
+        if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4 or utf_16(beginning):
             raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
-        check_is_text(first + (stream.read(1 << 16) if first.startswith(b"PK") else b""), path)
         if layout.form == "text":
             check_line_ends(first.decode("latin-1"), path)
         if not layout.is_table:

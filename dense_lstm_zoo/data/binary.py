@@ -48,6 +48,16 @@ def kind_of(beginning: bytes) -> str | None:
     return next((inner for part, inner in _IN_ZIP.items() if part in beginning), kind) if kind == _ARCHIVE else kind
 
 
+def controls(content: bytes) -> int:
+    """Return how many bytes are control characters that no text has.
+
+    Example:
+        >>> controls(b"a\\0b\\tc\\n")
+        1
+    """
+    return len(content) - len(content.translate(None, _NEVER_TEXT))
+
+
 def is_binary(content: bytes) -> bool:
     """Return whether bytes are those of no text, unless it is UTF-16: many are control characters.
 
@@ -55,7 +65,7 @@ def is_binary(content: bytes) -> bool:
         >>> is_binary(bytes(range(256))), is_binary("очень скучно".encode("cp1251"))
         (True, False)
     """
-    return len(content) - len(content.translate(None, _NEVER_TEXT)) > len(content) // 50
+    return controls(content) > len(content) // 50
 
 
 def check_is_text(beginning: bytes, name: str) -> None:

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 
-from dense_lstm_zoo.data.binary import is_binary
+from dense_lstm_zoo.data.binary import controls, is_binary
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
@@ -67,7 +67,7 @@ def check_has_mark(beginning: bytes, codec: str, name: str) -> None:
         Traceback (most recent call last):
         ValueError: a.txt is UTF-16 without its mark. Its bytes fit utf-16-le, ...
     """
-    if codec.startswith("utf-8") and (best_fit(beginning) or "").startswith("utf-16"):
+    if codec.startswith("utf-8") and utf_16(beginning) is not None:
         raise ValueError(f"{name} is UTF-16 without its mark. {advice(beginning, codec)}")
 
 
@@ -94,8 +94,9 @@ def advice(content: bytes, codec: str) -> str:
         return "Its bytes are those of no text."
     if name is None or codecs.lookup(name).name == codecs.lookup(codec).name:
         return 'Give its encoding, such as encoding="cp1252" (--encoding cp1252), or save it as UTF-8.'
-    lines = _sample(content).decode(name, "ignore").splitlines()
-    example = next((line for line in lines if not line.isascii()), lines[0]).strip()[:60]
+    sample = content[:_SAMPLE] if name.startswith("utf-16") else _sample(content)
+    lines = [line for line in sample.decode(name, "ignore").splitlines() if line.strip()]
+    example = next((line for line in lines if not line.isascii()), "".join(lines[:1])).strip()[:60]
     return f'Its bytes fit {name}, where that text is "{example}": give encoding="{name}" (--encoding {name}).'
 
 
@@ -141,14 +142,11 @@ def best_fit(content: bytes) -> str | None:
         >>> best_fit("очень скучно".encode("cp1251")), best_fit("caf\\u00e9".encode("latin-1"))
         ('cp1251', 'cp1252')
     """
+    if (order := utf_16(content)) is not None:
+        return order
     sample, best, best_share = _sample(content), None, _ENOUGH
-    zeros = [sample[start::2].count(0) for start in (0, 1)]
-    if max(zeros) > len(sample) // 8 and min(zeros) <= len(sample) // 100:
-        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
     for name, common in ({} if is_binary(sample) else _COMMON).items():
-        try:
-            text = codecs.getincrementaldecoder(name)().decode(sample)
-        except UnicodeDecodeError:
+        if (text := _text(sample, name)) is None:
             continue
         foreign = [char for char in text if not char.isascii()]
         points = sum(1.0 if char in common else 0.3 if char.lower() in common else 0.0 for char in foreign)
@@ -158,11 +156,42 @@ def best_fit(content: bytes) -> str | None:
     return best
 
 
+def utf_16(content: bytes) -> str | None:
+    """Return the order of UTF-16 without its mark, ``utf-16-le`` or ``utf-16-be``, or None for other bytes.
+
+    As UTF-8 they would be text with many control characters. Fewer than four of them say nothing.
+
+    Example:
+        >>> utf_16("очень скучно".encode("utf-16-be")), utf_16(b"a stray \\0 in a text")
+        ('utf-16-be', None)
+    """
+    sample = content[:_SAMPLE]
+    is_utf_8 = _text(sample, "utf-8") is not None
+    if controls(sample) < 4 or controls(sample) <= len(sample) // (8 if is_utf_8 else 50):
+        return None
+    names = ("utf-16-le", "utf-16-be")
+    texts = [_text(sample, name) or "" for name in names]
+    zeros = [sample[start::2].count(0) for start in (1, 0)]  # of spaces, line ends and Latin letters
+    # Chinese, which is not UTF-8 either, has zeros on both sides, and hardly any spaces on the wrong one.
+    spaces = [len(re.findall("[ \n]", text)) for text in texts]
+    for counts in (zeros, zeros if is_utf_8 else spaces):
+        likely = counts.index(max(counts))
+        if counts[likely] > 10 * counts[1 - likely] and texts[likely] and not is_binary(texts[likely].encode()):
+            return names[likely]
+    return None
+
+
+def _text(sample: bytes, codec: str) -> str | None:
+    """Return the beginning of a text, whose last character may be cut, or None if it is not in the encoding."""
+    try:
+        return codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeDecodeError:
+        return None
+
+
 def _sample(content: bytes) -> bytes:
     """Return bytes from the beginning of the first line that is not ASCII on."""
     content = content.removeprefix(codecs.BOM_UTF8)
-    if content[:_SAMPLE].count(0) > len(content[:_SAMPLE]) // 8:
-        return content[:_SAMPLE]
     place = next((i for i, byte in enumerate(content) if byte > 127), 0)
     start = content.rfind(b"\n", 0, place) + 1
     return content[start : start + _SAMPLE]
