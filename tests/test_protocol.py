@@ -1,6 +1,7 @@
 """Several seeds and folds: the data of each run, what is kept, and repeated calls."""
 
 import contextlib
+import fcntl
 import json
 import weakref
 
@@ -242,6 +243,7 @@ def test_the_settings_are_there_before_a_run_ends_and_go_if_none_has_begun(tmp_p
         sizes.append(json.loads((run_dir.parent / "protocol.json").read_text())["batch_size"])
         if begins:
             run_dir.with_name("seed1.unfinished").mkdir()
+            run_dir.with_name("seed1.unfinished").joinpath("state.json").touch()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(protocol, "_train_alone", train_alone)
@@ -272,10 +274,36 @@ def test_two_processes_with_other_settings_do_not_share_a_new_folder(tmp_path, m
         with real(path, mode) as file:
             yield file
         path.write_text(json.dumps(theirs))  # both write it at the same time
+        stack.enter_context(protocol._locked(path, fcntl.LOCK_SH))
 
     monkeypatch.setattr(protocol.files, "new_file", new_file)
-    with pytest.raises(ValueError, match="batch_size was 50 and is 40"), protocol._claim(tmp_path / "others", ours):
+    with (
+        contextlib.ExitStack() as stack,
+        pytest.raises(ValueError, match="batch_size was 50 and is 40"),
+        protocol._claim(tmp_path / "others", ours),
+    ):
         pytest.fail("it trained")
+
+
+def test_settings_that_a_kill_left_without_a_run_are_replaced(tmp_path):
+    ours, theirs = ({"model": "bilstm", "dataset": "demo", "batch_size": size} for size in (40, 50))
+    (tmp_path / "seed1.unfinished").mkdir()
+    (tmp_path / "seed1.unfinished" / "lock").touch()
+    (tmp_path / "protocol.json").write_text(json.dumps(theirs))
+    with protocol._claim(tmp_path, ours):
+        assert json.loads((tmp_path / "protocol.json").read_text()) == ours
+    (tmp_path / "seed1.unfinished" / "state.json").touch()
+    with pytest.raises(ValueError, match="batch_size was 40 and is 50"), protocol._claim(tmp_path, theirs):
+        pytest.fail("it trained")
+
+
+def test_a_process_that_is_interrupted_early_leaves_the_settings_that_another_uses(tmp_path):
+    shared = {"model": "bilstm", "dataset": "demo", "folds": 2}
+    with contextlib.ExitStack() as other:
+        with pytest.raises(KeyboardInterrupt), protocol._claim(tmp_path / "runs", shared):
+            other.enter_context(protocol._claim(tmp_path / "runs", shared))
+            raise KeyboardInterrupt
+        assert json.loads((tmp_path / "runs" / "protocol.json").read_text()) == shared
 
 
 def test_settings_without_effect_are_no_other_settings(tmp_path):
@@ -287,6 +315,8 @@ def test_settings_without_effect_are_no_other_settings(tmp_path):
     protocol._check_settings(tmp_path, {**shared, **idle})
     path.write_text(json.dumps({**shared, **idle}))  # as older versions wrote it
     protocol._check_settings(tmp_path, shared)
+    (tmp_path / "seed1").mkdir()
+    (tmp_path / "seed1" / "manifest.json").touch()
     with pytest.raises(ValueError, match="batch_size was 40 and is 50"):
         protocol._check_settings(tmp_path, {**shared, "batch_size": 50})
 

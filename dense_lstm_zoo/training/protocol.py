@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import gc
+import itertools
 import json
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -292,34 +295,70 @@ def _train_alone(*arguments: Any, **options: Any) -> None:
 def _claim(run_dir: Path, settings: dict[str, Any]) -> Iterator[None]:
     """Write what the runs of a folder share while one is trained, so that no kill leaves a run of unknown settings.
 
-    If the training fails before it writes anything, the folder is left as it was.
+    If the training fails before it writes anything, the folder is left as it was, unless another process uses it.
     """
     path, new_folders = run_dir / SETTINGS, [folder for folder in (run_dir, *run_dir.parents) if not folder.exists()]
     before = {file.name for file in run_dir.glob("*")}
-    _check_settings(run_dir, settings)
-    if SETTINGS not in before:
-        with files.new_file(path, "w") as file:
-            file.write(_settings(settings))
-        _check_settings(run_dir, settings)  # another process may have written it at the same time
+    with contextlib.ExitStack() as shared:
+        while not shared.enter_context(_locked(path, fcntl.LOCK_SH)) or _differences(path, settings):
+            shared.close()
+            _check_settings(run_dir, settings)
+            with _locked(path, fcntl.LOCK_EX) as is_alone:
+                if not path.exists() or (is_alone and not _has_runs(run_dir)):
+                    with files.new_file(path, "w") as file:
+                        file.write(_settings(settings))
+        try:
+            yield
+        except BaseException:
+            shared.close()
+            with _locked(path, fcntl.LOCK_EX) as is_alone:
+                if is_alone and {file.name for file in run_dir.glob("*")} - before == {SETTINGS}:
+                    path.unlink()
+                    with contextlib.suppress(OSError):
+                        for folder in new_folders:
+                            folder.rmdir()
+            raise
+
+
+@contextlib.contextmanager
+def _locked(path: Path, kind: int) -> Iterator[bool]:
+    """Lock a file, if it is there and no lock of another process forbids it, and yield whether it is locked."""
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(path.open("rb" if kind == fcntl.LOCK_SH else "rb+"))
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            is_in_place = os.path.samestat(os.fstat(file.fileno()), path.stat())  # else it was replaced meanwhile
+        except (FileNotFoundError, PermissionError, BlockingIOError):
+            is_in_place = False
+        yield is_in_place
+
+
+def _has_runs(run_dir: Path) -> bool:
+    """Return whether a folder holds a finished run, or the state of an unfinished one."""
+    states = itertools.chain.from_iterable(run_dir.glob(f"{place}/{run_folder.STATE}") for place in ("*", "*/*"))
+    return bool(_finished(run_dir)) or any(states)
+
+
+def _differences(path: Path, settings: dict[str, Any]) -> str:
+    """Return what differs between the settings in a file and others."""
     try:
-        yield
-    except BaseException:
-        if {file.name for file in run_dir.glob("*")} - before == {SETTINGS}:
-            path.unlink()
-            with contextlib.suppress(OSError):
-                for folder in new_folders:
-                    folder.rmdir()
-        raise
+        previous, current = _of_effect(read_settings(path)), json.loads(_settings(settings))
+    except FileNotFoundError:  # another process was interrupted at this moment
+        return ""
+    return "" if previous == current else checks.difference(previous, current)
 
 
 def _check_settings(run_dir: Path, settings: dict[str, Any]) -> None:
-    """Raise an error if a folder has runs with other settings, or runs or results that no ``run_protocol`` wrote."""
+    """Raise an error if a folder has runs with other settings, or runs or results that no ``run_protocol`` wrote.
+
+    Of other settings without a run, as a kill leaves them, no process may make use now.
+    """
     path = run_dir / SETTINGS
     if path.exists():
-        previous = _of_effect(read_settings(path))
-        current = json.loads(_settings(settings))
-        if previous != current:
-            differences = checks.difference(previous, current)
+        if differences := _differences(path, settings):
+            with _locked(path, fcntl.LOCK_EX) as is_alone:
+                if is_alone and not _has_runs(run_dir):
+                    return
             raise ValueError(
                 f"{run_dir} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
             )
