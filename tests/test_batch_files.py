@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dense_lstm_zoo.batch import input_files, splitting, streams
-from dense_lstm_zoo.batch.layout import BrokenInputError
+from dense_lstm_zoo.batch import input_files, splitting, streams, tables
+from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
 from dense_lstm_zoo.batch.row_reader import read_rows
+from dense_lstm_zoo.data.delimited import Dialect
 from tests.batch_harness import TEXTS, left_in, lines_of, predict
 from tests.bundle_harness import bundle
 from tests.slow_cases import slow_pairs_but
@@ -26,7 +27,7 @@ def model(batch_exports):
 
 
 def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(model, write, tmp_path, monkeypatch):
-    monkeypatch.setattr(input_files, "_FIRST_OBJECTS", 3)
+    monkeypatch.setattr(input_files, "_FIRST_LINES", 3)
     good = [{"id": number, "text": text, "more": {"a": [1]}} for number, text in enumerate(TEXTS)]
     bad = [b'{"id": 1}', b'{"text": null}', b"not json", b"[1]", b'{"text": "caf\xe9"}']
     bad += [b'{"text": "nul\0"}', b'{"text": "' + b"x" * 160 + b'"}']
@@ -229,7 +230,7 @@ def test_a_text_under_the_name_of_an_answer_is_not_lost(batch_exports, write, tm
     assert (result.predicted, result.bad) == (2, 1)
     rows = [(row["tokens"], row["predicted_tokens"]) for row in lines_of(tmp_path / "both")]
     assert rows == [(["good"], ["good"]), ("good film", ["good", "film"])]
-    monkeypatch.setattr(input_files, "_FIRST_OBJECTS", 1)
+    monkeypatch.setattr(input_files, "_FIRST_LINES", 1)
     result = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=2)
     assert (result.predicted, result.bad) == (1, 2)
     assert [row["reason"] for row in lines_of(tmp_path / "out", "_bad")] == [
@@ -305,6 +306,43 @@ def test_a_file_is_read_once_whatever_names_lead_to_it(tmp_path, monkeypatch):
     (tmp_path / "link.txt").symlink_to("d.txt")
     (file,) = input_files.matching_files(["d.txt", str(tmp_path / "d.txt"), "*.txt"])
     assert Path(file).resolve() == (tmp_path / "d.txt").resolve()
+    os.link("d.txt", "hard.txt")
+    assert input_files.matching_files(["*.txt"]) == ["d.txt"]
+    (tmp_path / "reviews.csv").write_text("text\ngood\n")
+    (tmp_path / "latest").symlink_to("reviews.csv")
+    assert input_files.matching_files(["lat*", "*.csv"]) == ["reviews.csv"]  # the name that says its format
+
+
+def test_no_more_than_the_first_lines_of_json_is_read_beforehand(write, monkeypatch):
+    monkeypatch.setattr(input_files, "_FIRST_LINES", 3)
+    path = write(b'[1]\n\n[2]\n{"text": "a"}\n{"label": 1}\n', "a.jsonl")
+    assert input_files.find_layout(input_files.InputOptions([str(path)]))[1] == ["text"]
+    path.write_bytes(b'[1]\n[2]\n[3]\n{"label": 1}\n')
+    assert input_files.find_layout(input_files.InputOptions([str(path)]))[1] == []
+
+
+def test_a_key_of_another_file_with_the_users_own_prefix_makes_its_row_bad(model, write, tmp_path):
+    write([{"text": "good"}], "a.jsonl")
+    write([{"text": "bad"}, {"text": "dull", "new_label": 1}], "b.jsonl")
+    result = predict(model[0], tmp_path / "*.jsonl", tmp_path / "out", prefix="new_")
+    assert (result.predicted, result.bad) == (2, 1)
+    with pytest.raises(ValueError, match="already has 'new_label'"):
+        predict(model[0], tmp_path / "b.jsonl", tmp_path / "other", prefix="new_")
+
+
+def test_a_cell_of_many_lines_is_measured_line_by_line(monkeypatch):
+    measured = []
+
+    class Line(str):
+        def __len__(self):
+            measured.append(self)
+            return super().__len__()
+
+    content = [Line('"\n'), *[Line("\n")] * 500, Line('"\n')]
+    monkeypatch.setattr(tables, "decoded", lambda *_: iter(content))
+    (row,) = tables.table_rows(None, 1, Layout("csv", (), "text", names=("text",)), Dialect())
+    assert (row[1], row[3]) == (["\n" * 501], 502)
+    assert len(measured) <= len(content)
 
 
 CONTENT = {

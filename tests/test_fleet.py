@@ -156,7 +156,10 @@ def test_trials_that_run_at_a_time_share_the_cores_and_a_chief_may_have_none(mon
     assert worker.share_of_cores(workers).get("TF_NUM_INTRAOP_THREADS") == threads
 
 
-@pytest.mark.parametrize(("limit", "threads"), [("2", None), ("4", "4"), ("16", "4"), ("0", "4"), ("many", "4")])
+@pytest.mark.parametrize(
+    ("limit", "threads"),
+    [("2", None), ("4", "4"), ("16", "4"), ("0", "4"), ("many", "4"), ("2,1", None), (" 2 , 8", None)],
+)
 def test_a_limit_of_the_users_own_is_not_raised(monkeypatch, limit, threads):
     monkeypatch.setattr(machine, "cores", lambda: 8)
     monkeypatch.setenv("OMP_NUM_THREADS", limit)

@@ -299,10 +299,15 @@ def test_settings_that_a_kill_left_without_a_run_are_replaced(tmp_path):
 
 def test_a_process_that_is_interrupted_early_leaves_the_settings_that_another_uses(tmp_path):
     shared = {"model": "bilstm", "dataset": "demo", "folds": 2}
-    with contextlib.ExitStack() as other:
-        with pytest.raises(KeyboardInterrupt), protocol._claim(tmp_path / "runs", shared):
+
+    def begin(other):
+        with protocol._claim(tmp_path / "runs", shared):
             other.enter_context(protocol._claim(tmp_path / "runs", shared))
             raise KeyboardInterrupt
+
+    with contextlib.ExitStack() as other:
+        with pytest.raises(KeyboardInterrupt):
+            begin(other)
         assert json.loads((tmp_path / "runs" / "protocol.json").read_text()) == shared
 
 

@@ -210,8 +210,15 @@ def test_quotes_that_an_encoding_makes_control_characters_are_warned_of_once_a_f
 
 def test_utf_16_without_its_mark_is_told_with_its_encoding(write):
     for encoding in ("utf-16-le", "utf-16-be"):
-        for text in ("очень скучный фильм,x\n", "πολύ καλή,x\n", "这是一部很好的电影,x\n一一,y\n", "정말 재미있는 영화,x\n"):
-            fails(f"UTF-16 without its mark.*--encoding {encoding}", "csv", write(f"text,label\n{text}".encode(encoding)))
+        for text in (
+            "очень скучный фильм,x\n",
+            "πολύ καλή,x\n",
+            "这是一部很好的电影,x\n一一,y\n",
+            "정말 재미있는 영화,x\n",
+        ):
+            fails(
+                f"UTF-16 without its mark.*--encoding {encoding}", "csv", write(f"text,label\n{text}".encode(encoding))
+            )
         path = write("text,label\na,x\nb,y\n".encode(encoding))
         fails(f"is UTF-16 without its mark.*--encoding {encoding}", "csv", path)
         assert read_csv(path, encoding=encoding).train.texts == ["a", "b"]

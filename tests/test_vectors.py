@@ -112,6 +112,9 @@ def test_two_integers_are_a_header_only_if_the_next_lines_have_that_width(path):
 def test_a_header_that_promises_more_words_is_reported(path):
     report = read_vectors(write(path, ["5 3", *some_lines(["a", "b"])]), most_frequent=None).report
     assert "announces 5 words, but the file has 2" in str(report)
+    assert report.has_problems  # it may have been cut at the end of a line
+    whole = read_vectors(write(path, ["2 3", *some_lines(["a", "b"])]), most_frequent=None).report
+    assert not whole.has_problems
 
 
 @pytest.mark.parametrize("options", [{"most_frequent": None}, {"words": ["the", "cat", "of", "on", "in", "to"]}])

@@ -30,7 +30,7 @@ from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
 from dense_lstm_zoo_runtime.paths import user_path
 
-_FIRST_OBJECTS = 100  # of each file of JSON lines
+_FIRST_LINES = 100  # of each file of JSON lines, without blank ones
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,13 @@ class InputOptions:
     delimiter: str | None = None
     takes_tokens: bool = False
     max_chars: int = Layout.max_chars
+    has_prefix: bool = False
 
 
 def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
     """Return what the files hold, and the names of the columns or keys of the first rows.
+
+    With a prefix of the user's, the keys of JSON lines are those of the first file alone.
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
@@ -87,9 +90,9 @@ def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
         return Layout(**{**vars(layout), "names": tuple(names), "dialects": dialects}), names
     if form == "text":
         return layout, []
-    keys = _keys(layout)
+    first, keys = _keys(layout)
     shares_tokens = layout.takes_tokens and layout.text_column == "tokens" and not keys.get("tokens")
-    return dataclasses.replace(layout, shares_tokens=shares_tokens), list(keys)
+    return dataclasses.replace(layout, shares_tokens=shares_tokens), list(first if options.has_prefix else keys)
 
 
 def matching_files(patterns: Sequence[str]) -> list[str]:
@@ -112,10 +115,18 @@ def matching_files(patterns: Sequence[str]) -> list[str]:
                 f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
             )
         paths |= {entry.path.removeprefix("./") for entry in result.metadata_list}
-    names: dict[str, str] = {}
-    for path in sorted(paths):
-        names.setdefault(path if "://" in path else os.path.realpath(path), path)
-    return list(names.values())
+    names: dict[object, str] = {}
+    for path in sorted(paths, key=lambda path: (Path(path).is_symlink(), path)):  # a link's name may lack the format
+        names.setdefault(_identity(path), path)
+    return sorted(names.values())
+
+
+def _identity(path: str) -> object:
+    """Return what names of one file have in common."""
+    if "://" in path:
+        return path
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino
 
 
 def _form(files: Sequence[str], form: str | None) -> str:
@@ -192,8 +203,8 @@ def _missing_column(path: str, column: str, names: Sequence[str]) -> ValueError:
     )
 
 
-def _keys(layout: Layout) -> dict[str, bool]:
-    """Return the keys of the first JSON objects of all files, each with whether a string is under it.
+def _keys(layout: Layout) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Return the keys on the first lines of the first file, and of all files, each with whether a string is under it.
 
     Raises:
         ValueError: Those of the first file lack the texts' key.
@@ -206,20 +217,20 @@ def _keys(layout: Layout) -> dict[str, bool]:
     for more in others:
         for key, has_string in more.items():
             keys[key] = keys.get(key, False) or has_string
-    return keys
+    return first, keys
 
 
 def _keys_of(path: str, layout: Layout) -> dict[str, bool]:
     keys: dict[str, bool] = {}
-    for row in itertools.islice(_objects(path, layout), _FIRST_OBJECTS):
+    for row in _first_objects(path, layout):
         for key, value in row.items():
             keys[key] = keys.get(key, False) or isinstance(value, str)
     return keys
 
 
-def _objects(path: str, layout: Layout) -> Iterator[dict[str, Any]]:
+def _first_objects(path: str, layout: Layout) -> Iterator[dict[str, Any]]:
     with open_file(path) as stream:
-        for line in Lines(stream, path):
+        for line in itertools.islice(filter(bytes.strip, Lines(stream, path)), _FIRST_LINES):
             try:
                 row = json.loads(line.decode(layout.codec))
             except (ValueError, RecursionError):

@@ -91,6 +91,7 @@ def _plan_output(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
             delimiter=job.delimiter,
             takes_tokens=task.takes_tokens and model.engine == "onnx",
             max_chars=job.max_chars,
+            has_prefix=job.prefix is not None,
         )
     )
     if job.runner != beam_options.DIRECT:  # workers elsewhere have another current folder

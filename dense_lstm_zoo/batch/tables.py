@@ -28,16 +28,20 @@ def table_rows(lines: Lines, first: int, layout: Layout, dialect: Dialect) -> It
         BrokenInputError: A quotation mark that is never closed, so that the rest of the file is one cell.
     """
     beginning: list[str] = []
+    size = 0  # of the beginning: a sum for each line would take long in a cell of many short ones
 
     def watched() -> Iterator[str]:
+        nonlocal size
         for line in decoded(lines, first, layout):
-            if sum(map(len, beginning)) < BEGINNING:
+            if size < BEGINNING:
                 beginning.append(line)
+                size += len(line)
             yield line
 
     reader = dialect.reader(watched())
     while True:
         beginning.clear()
+        size = 0
         before = reader.line_num
         number, cells, error = first + before, [], ""
         try:

@@ -61,8 +61,12 @@ class VectorReport:
 
     @property
     def has_problems(self) -> bool:
-        """True if lines were skipped, or if the rest of the file could not be read."""
-        return self.truncated or any(problem.count for problem in self.problems.values())
+        """True if lines were skipped, the rest could not be read, or the header announces another number of words."""
+        return self.truncated or self._contradicts_header or any(problem.count for problem in self.problems.values())
+
+    @property
+    def _contradicts_header(self) -> bool:
+        return not self.stopped and self.header is not None and self.header[0] != self.lines - 1
 
     def __str__(self) -> str:
         text = [f"{self.lines:,} lines read, {self.words:,} words kept, {self.dim} numbers each."]
@@ -74,7 +78,7 @@ class VectorReport:
             text.append(f"The file is truncated or damaged after line {self.lines:,}: {self.damage}.")
         elif self.stopped:
             text.append("Reading stopped there: every requested word was found.")
-        elif self.header and self.header[0] != self.lines - 1:
+        elif self.header and self._contradicts_header:
             text.append(f"The header announces {self.header[0]:,} words, but the file has {self.lines - 1:,}.")
         return "\n".join(text)
 

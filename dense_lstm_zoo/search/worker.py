@@ -200,6 +200,7 @@ def share_of_cores(workers: int) -> dict[str, str]:
         return {}
     share = max(1, machine.cores() // workers)
     limits = {name: os.environ.get(name, "") for name in ("TF_NUM_INTRAOP_THREADS", "OMP_NUM_THREADS")}
+    limits = {name: limit.partition(",")[0].strip() for name, limit in limits.items()}  # of OpenMP's outermost level
     lower = [name for name, limit in limits.items() if limit.isdecimal() and 0 < int(limit) < share]  # 0 is no limit
     return {name: str(share) for name in limits if name not in lower}
 
