@@ -79,7 +79,7 @@ def test_a_runner_that_does_not_listen_is_named(folder, model):
 BROKEN = {
     "utf16.csv": ("id,text\n1,fine\n".encode("utf-16"), ValueError, "utf16.csv is UTF-16 or binary"),
     "wide.csv": ("id,text\n1,fine\n".encode("utf-16-le"), ValueError, "wide.csv is UTF-16 or binary"),
-    "russian.csv": ("id,text\n1,скучно\n".encode("utf-16-le"), ValueError, "russian.csv is UTF-16 or binary"),
+    "russian.csv": ("номер,текст\n1,скучно\n".encode("utf-16-le"), ValueError, "russian.csv is UTF-16 or binary"),
     "other.csv": (b"text,id\nfine,1\n", ValueError, "other.csv has the columns text, id; .*a.csv has id, text"),
     "empty.csv": (b"", ValueError, "empty.csv is empty"),
     "open.csv": (b'id,text\n1,fine\n2,"never\n3,closed\n', BrokenInputError, "open.csv, line 3 opens a quotation mark"),
