@@ -51,6 +51,17 @@ def test_all_forms_of_text_have_the_perplexity_of_the_bundle(trained, write):
         assert scores["perplexity"] == pytest.approx(expected, rel=1e-5)
 
 
+def test_steps_count_windows_of_a_text_and_batches_of_texts(trained):
+    windows = list(trained._read(LINES).evaluation(4).as_numpy_iterator())
+    assert len(windows) > 2
+    assert len(trained._read(LINES).evaluation(4, 2)) == 2
+    every = trained.predict(LINES)
+    np.testing.assert_allclose(trained.predict(LINES, batch_size=2, steps=3), every[:6], rtol=1e-5)
+    np.testing.assert_allclose(trained.predict(LINES, steps=3), every, rtol=1e-5)
+    first, score = (trained.evaluate(LINES, batch_size=4, verbose=0, **few) for few in ({"steps": 2}, {}))
+    assert first != score
+
+
 def test_texts_are_scored_by_themselves_and_continued_as_by_the_bundle(trained):
     bundle, texts = trained.to_bundle(), ["to be", "", "qwer \ud800", "do do do"]
     scores = bundle.score(texts)

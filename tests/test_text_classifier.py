@@ -168,7 +168,7 @@ def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabili
     np.testing.assert_allclose(trained.predict_on_batch(TEXTS[:5]), expected[:5], atol=1e-6)
     np.testing.assert_allclose(keras.ops.softmax(trained(TEXTS[:5])), expected[:5], atol=1e-6)
     assert trained.predict([], verbose=0).shape == (0, 3)
-    for options, number in (({"batch_size": 3, "steps": 2}, 6), ({"steps": 1}, min(32, len(TEXTS)))):
+    for options, number in (({"batch_size": 3, "steps": 2}, 6), ({"steps": 1}, len(TEXTS)), ({"batch_size": 9}, 90)):
         np.testing.assert_allclose(trained.predict(TEXTS, verbose=0, **options), expected[:number], atol=1e-6)
     odd = trained.predict(["", "qwer", "\ud800", "film " * 300], verbose=0)
     np.testing.assert_allclose(odd.sum(axis=1), 1, rtol=1e-5)
@@ -180,6 +180,23 @@ def test_a_text_without_a_known_word_has_even_probabilities_as_from_the_bundle(t
     np.testing.assert_allclose(shares[:2], 1 / 3, atol=1e-3)
     assert abs(shares[2] - 1 / 3).max() > 0.01
     np.testing.assert_allclose(shares, trained.to_bundle().probabilities(texts), atol=1e-6)
+
+
+def test_steps_score_the_first_texts_and_not_the_shortest(trained):
+    first = trained.evaluate(TEXTS[:8], LABELS[:8], sample_weight=WEIGHTS[:8], verbose=0)
+    weighted = {"sample_weight": WEIGHTS, "verbose": 0}
+    assert trained.evaluate(TEXTS, LABELS, 4, steps=2, **weighted) == pytest.approx(first)
+    every = trained.evaluate(TEXTS, LABELS, **weighted)
+    assert trained.evaluate(TEXTS, LABELS, steps=2, **weighted) == pytest.approx(every)
+    model = new_model()
+    options = {"validation_steps": 2, "validation_batch_size": 4, "batch_size": 45, "verbose": 0}
+    history = model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS, WEIGHTS), **options).history
+    expected = model.evaluate(TEXTS[:8], LABELS[:8], sample_weight=WEIGHTS[:8], verbose=0)
+    assert [history["val_loss"][0], history["val_accuracy"][0]] == pytest.approx(expected)
+    del options["validation_batch_size"]
+    history = model.fit(TEXTS, LABELS, validation_split=0.5, **{**options, "batch_size": 5}).history
+    expected = model.evaluate(TEXTS[45:55], LABELS[45:55], verbose=0)
+    assert [history["val_loss"][0], history["val_accuracy"][0]] == pytest.approx(expected)
 
 
 def test_all_forms_of_texts_have_the_same_scores(trained):

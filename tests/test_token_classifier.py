@@ -136,6 +136,15 @@ def test_scores_are_those_of_the_bundle(trained):
     assert scores["accuracy"] == pytest.approx(trained.to_bundle().evaluate(TaggedSplit(TOKENS, NAMES))["accuracy"])
 
 
+def test_steps_take_the_first_sentences_and_not_the_shortest(trained):
+    scores = trained.evaluate(TOKENS[:8], NAMES[:8], verbose=0)
+    assert trained.evaluate(TOKENS, NAMES, 4, steps=2, verbose=0) == pytest.approx(scores)
+    sizes = [len(tokens) for tokens in TOKENS]
+    for options, number in (({"batch_size": 4, "steps": 2}, 8), ({"steps": 2}, 60)):
+        assert [len(shares) for shares in trained.predict(TOKENS, **options)] == sizes[:number]
+    assert [len(shares) for shares in trained.predict(in_batches(RAW), steps=2)] == sizes[:32]
+
+
 def test_all_forms_of_tags_have_the_same_scores(trained):
     scores = trained.evaluate(TOKENS, NAMES, verbose=0, return_dict=True)
     for data in ((RAW, INDICES), (in_batches(TOKENS, NAMES),), (in_batches(RAW, INDICES),)):

@@ -271,19 +271,24 @@ def check_words(folder: Path, bundle: Any) -> None:
 
 def check_savable(model: keras.Model, complaint: str) -> None:
     """Raise ``ValueError``, which begins with a complaint, for quantised layers and for weights that are not finite."""
-    refuse_quantised_layers(model, complaint)
+    refuse_quantised_layer(quantised_layer(model), complaint)
     check_finite(model, complaint)
 
 
-def refuse_quantised_layers(model: keras.Model, complaint: str) -> None:
-    """Raise ``ValueError``, which begins with a complaint, for layers that the model's arguments do not rebuild."""
-    for layer in model._flatten_layers():
-        if layer.quantization_mode is not None:
-            raise ValueError(
-                f"{complaint}: its layer {layer.name!r} is quantised ({layer.quantization_mode}), which is not built "
-                "again on loading. Save or export the model before quantize, and quantise what is loaded; a bundle's "
-                "export(..., format='onnx', weights='int8') writes int8 by itself."
-            )
+def quantised_layer(model: keras.Model) -> str | None:
+    """Return the first layer that the model's arguments do not rebuild, and how it is quantised, or None."""
+    layers = (layer for layer in model._flatten_layers() if layer.quantization_mode is not None)
+    return next((f"{layer.name!r} is quantised ({layer.quantization_mode})" for layer in layers), None)
+
+
+def refuse_quantised_layer(layer: object, complaint: str) -> None:
+    """Raise ``ValueError``, which begins with a complaint, if there is a quantised layer."""
+    if layer is not None:
+        raise ValueError(
+            f"{complaint}: its layer {layer!s:.200}, which is not built again on loading. Save or export the model "
+            "before quantize, and quantise what is loaded; a bundle's export(..., format='onnx', weights='int8') "
+            "writes int8 by itself."
+        )
 
 
 def check_finite(model: keras.Model, complaint: str) -> None:

@@ -33,10 +33,14 @@ def with_words(bundle: Any, max_words: int) -> Any:
     smaller = type(bundle)(
         registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
     )
-    variables = {variable.path: variable for variable in bundle._variables}
-    for variable in smaller._variables:
-        value = variables[variable.path]
-        variable.assign(value if value.shape == variable.shape else value[: variable.shape[0]])
+    for copy, layer in zip(smaller.model._flatten_layers(), bundle.model._flatten_layers(), strict=True):
+        weights, cut = {}, {}  # as in a file, where LoRA's product is in the weight that it adds to
+        layer.save_own_variables(weights)
+        copy.save_own_variables(cut)
+        for name, variable in cut.items():
+            value = weights[name]
+            cut[name] = value if value.shape == variable.shape else value[: variable.shape[0]]
+        copy.load_own_variables(cut)
     if "temperature" in bundle.metrics:
         smaller.metrics["temperature"] = bundle.metrics["temperature"]
     return smaller

@@ -25,14 +25,18 @@ class EpochRows(keras.callbacks.History):
         self.rows.append({"epoch": epoch + 1, **(logs or {})})
 
 
-def rows_of(history: keras.callbacks.History | None) -> pd.DataFrame:
+def rows_of(history: keras.callbacks.History | None, measure: str) -> pd.DataFrame:
     """Return the epochs of a history, with gaps where an epoch has no value. None has no epochs.
 
-    Of Keras' own history, which a ``CallbackList`` brings along, only columns with a value of every epoch are taken.
+    It has the columns that every bundle has, the losses and scores by ``measure`` among them. Of Keras' own history,
+    which a ``CallbackList`` brings along, only columns with a value of every epoch are taken.
     """
     if isinstance(history, EpochRows):
-        return pd.DataFrame(history.rows)
-    epochs = [] if history is None else history.epoch
-    columns = {} if history is None else history.history
-    whole = {name: values for name, values in columns.items() if len(values) == len(epochs)}
-    return pd.DataFrame({"epoch": [epoch + 1 for epoch in epochs], **whole})
+        rows = pd.DataFrame(history.rows)
+    else:
+        epochs = [] if history is None else history.epoch
+        columns = {} if history is None else history.history
+        whole = {name: values for name, values in columns.items() if len(values) == len(epochs)}
+        rows = pd.DataFrame({"epoch": [epoch + 1 for epoch in epochs], **whole})
+    scores = ["loss", "val_loss", measure, f"val_{measure}"]
+    return rows.reindex(columns=list(dict.fromkeys(["epoch", *rows.columns, *scores])))

@@ -38,8 +38,8 @@ class TextData(Protocol):
     def training(self, batch_size: int | None, seed: int, epoch: int, shuffle: bool) -> tf.data.Dataset:
         """Return the batches of ``train``, from an epoch on."""
 
-    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
-        """Return the batches to score or to validate on."""
+    def evaluation(self, batch_size: int | None, steps: int | None = None) -> tf.data.Dataset:
+        """Return the batches to score or to validate on, this number of them if it is given."""
 
 
 def place_of_division(number: int, share: float) -> int:
@@ -52,6 +52,17 @@ def place_of_division(number: int, share: float) -> int:
     if not place:
         raise ValueError(f"validation_split={share} of {number} texts leaves none to train on.")
     return place
+
+
+def texts_in(steps: int | None, batch_size: int | None) -> int | None:
+    """Return how many of the texts, the first ones, this number of batches takes, or None for all of them.
+
+    It is for batches sorted by length, the first of which hold the shortest texts. Without ``batch_size``, all are
+    taken, as Keras divides arrays by the number of batches.
+    """
+    if steps is not None:
+        steps = checks.integer("steps", steps)
+    return None if steps is None or batch_size is None else steps * checks.integer("batch_size", batch_size)
 
 
 def texts_of(x: Texts) -> list[str]:

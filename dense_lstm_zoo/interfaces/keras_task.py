@@ -12,12 +12,11 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeGuard
 
 import keras
-import pandas as pd
 import tensorflow as tf
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.bundle import Bundle
-from dense_lstm_zoo.bundles.checks import refuse_quantised_layers
+from dense_lstm_zoo.bundles.checks import quantised_layer, refuse_quantised_layer
 from dense_lstm_zoo.data.batching import IdsSpec
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.raw_text import holds_text
@@ -143,7 +142,7 @@ class TextTask(_MixedIn):
 
     def save(self, filepath: str | os.PathLike[str], *args: Any, **options: Any) -> None:
         """Save the model as ``keras.Model.save`` does, or raise ``ValueError`` for quantised layers before that."""
-        refuse_quantised_layers(self, "The model cannot be saved")
+        refuse_quantised_layer(quantised_layer(self), "The model cannot be saved")
         super().save(filepath, *args, **options)
 
     def _drop_graphs(self) -> None:
@@ -256,10 +255,11 @@ class TextTask(_MixedIn):
             options |= {"validation_split": validation_split}
         if hasattr(x, "element_spec"):
             shuffle = False  # Keras warns that a dataset shuffles itself
+        if held_out is None:
+            held_out, validation_data = self._validation(validation_data)
         if held_out is not None:
-            validation_data = held_out.evaluation(options.pop("validation_batch_size", None))
-        else:
-            validation_data = self._validation(validation_data, options)
+            size, steps = (options.pop(f"validation_{name}", None) for name in ("batch_size", "steps"))
+            validation_data = held_out.evaluation(size or (steps and batch_size), steps)
         x, options["class_weight"] = self._weighted(x, class_weight, data)
         self._note_training()
         with clear_errors():
@@ -275,15 +275,15 @@ class TextTask(_MixedIn):
         if origin.training["dataset"] != NEW_TEXTS:
             origin.training = trained_further(origin, head="kept")
 
-    def _validation(self, data: Any, options: dict[str, Any]) -> Any:
-        """Return validation data as Keras takes them."""
+    def _validation(self, data: Any) -> tuple[TextData | None, Any]:
+        """Return validation data: raw text in memory as ``_read`` returns it, or others as Keras takes them."""
         if self._is_streamed(data):
-            return self._mapped(data) if self._texts_are_in(data) else data
+            return None, self._mapped(data) if self._texts_are_in(data) else data
         is_pair = isinstance(data, tuple) or (isinstance(data, list) and data and not isinstance(data[0], str | bytes))
         parts = tuple(data) if is_pair else (data,)
         if data is None or not parts or not self._texts_are_in(parts[0]):
-            return data
-        return self._read(*parts).evaluation(options.pop("validation_batch_size", None))
+            return None, data
+        return self._read(*parts), None
 
     def evaluate(
         self,
@@ -294,9 +294,12 @@ class TextTask(_MixedIn):
         sample_weight: SampleWeights | None = None,
         **options: Any,
     ) -> Scores:
-        """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments."""
+        """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments.
+
+        With ``steps``, the first ``steps * batch_size`` texts in memory are scored, or all without ``batch_size``.
+        """
         if self._texts_are_in(x) and not self._is_streamed(x):
-            x = self._read(x, y, sample_weight).evaluation(batch_size)
+            x = self._read(x, y, sample_weight).evaluation(batch_size, options.pop("steps", None))
         else:
             x = self._mapped(x) if self._texts_are_in(x) else x
             options |= {"y": y, "batch_size": batch_size, "sample_weight": sample_weight}
@@ -376,11 +379,12 @@ class TextTask(_MixedIn):
 
     def get_config(self) -> dict[str, Any]:
         """Return what rebuilds the model: its name and arguments, its words, labels and frozen layers."""
-        refuse_quantised_layers(self, "The model cannot be saved")
         preprocessor, settings = self.preprocessor, None
         if preprocessor is not None:
             settings = {"words": list(preprocessor.vocabulary.words), **preprocessor.vocabulary.settings}
         own = {"preprocessor": settings, "frozen": frozen_layers(self), "name": self.name}
+        if (layer := quantised_layer(self)) is not None:
+            own["quantised"] = layer  # which from_config refuses: Keras asks for the config in the middle of a save
         return {**dataclasses.asdict(self._untracked.origin), **own}
 
     @classmethod
@@ -388,9 +392,10 @@ class TextTask(_MixedIn):
         """Rebuild a saved model, not compiled, once its words, labels and arguments are checked.
 
         Raises:
-            ValueError: A config that is damaged.
+            ValueError: A config that is damaged, or of a model with quantised layers.
         """
         config = dict(config)
+        refuse_quantised_layer(config.pop("quantised", None), "The model cannot be loaded")
         name, settings, frozen = (config.pop(key, None) for key in ("name", "preprocessor", "frozen"))
         origin = checked_origin(cls, config)
         preprocessor = None if settings is None else cls._read_preprocessor(origin, settings)
@@ -470,8 +475,9 @@ class TextTask(_MixedIn):
             own = {name: keras.saving.deserialize_keras_object(defaults[name]) for name in ("loss", "metrics")}
             new = keras.saving.deserialize_keras_object(defaults["optimizer"])
             network.compile(optimizer=self.optimizer if self.compiled else new, jit_compile=False, **own)
+        history = rows_of(getattr(self, "history", None), task.measure)
         bundle: Bundle = task.bundle_class(
-            network, config, preprocessor.vocabulary, list(origin.labels), metrics, self._rows_of_history()
+            network, config, preprocessor.vocabulary, list(origin.labels), metrics, history
         )
         return bundle
 
@@ -485,12 +491,6 @@ class TextTask(_MixedIn):
     def _network(self) -> keras.Model:
         """Return the network as ``zoo.build`` returns it."""
         raise NotImplementedError
-
-    def _rows_of_history(self) -> pd.DataFrame:
-        rows = rows_of(getattr(self, "history", None))
-        measure = tasks.find(self._task).measure
-        scores = ["loss", "val_loss", measure, f"val_{measure}"]  # those that every bundle has
-        return rows.reindex(columns=list(dict.fromkeys(["epoch", *rows.columns, *scores])))
 
     def save_to_preset(self, folder: str | os.PathLike[str], **options: Any) -> Path:
         """Write the model as a preset, which ``from_preset`` and ``zoo.from_preset`` load. See ``Bundle``'s method."""

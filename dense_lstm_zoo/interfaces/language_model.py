@@ -19,7 +19,7 @@ from dense_lstm_zoo.bundles.presets import from_preset
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.interfaces.arguments import check_source, resolve_own
-from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, place_of_division, texts_of
+from dense_lstm_zoo.interfaces.inputs import Labels, SampleWeights, Texts, place_of_division, texts_in, texts_of
 from dense_lstm_zoo.interfaces.keras_task import TextTask
 from dense_lstm_zoo.interfaces.origins import Origin, damaged, origin_of, plain
 from dense_lstm_zoo.interfaces.preprocessors import check_words
@@ -96,11 +96,12 @@ class _Lines:
             self.model.rank_words(np.bincount(ids, minlength=len(self.model.preprocessor.vocabulary)))
         return windows.dataset
 
-    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
-        """Return windows that predict every word but the first once."""
+    def evaluation(self, batch_size: int | None, steps: int | None = None) -> tf.data.Dataset:
+        """Return windows that predict every word but the first once, or the first of them."""
         ids = self._ids
         streams = min(_STREAMS if batch_size is None else batch_size, len(ids) - 1)
-        return evaluation_windows(ids, streams, self.model.num_steps).dataset
+        windows = evaluation_windows(ids, streams, self.model.num_steps).dataset
+        return windows if steps is None else windows.take(checks.integer("steps", steps))
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo", name="LanguageModelTask")
@@ -265,14 +266,16 @@ class LanguageModel(TextTask, assembly.LanguageModel):
             x: Texts as for ``fit``, or ids, whose logits are returned.
             batch_size: Of ids.
             verbose: Of ids.
-            **options: Of ids, more arguments of ``keras.Model.predict``.
+            **options: Of ids, more arguments of ``keras.Model.predict``. With ``steps``, the first
+                ``steps * batch_size`` texts are read, or all without ``batch_size``.
 
         Raises:
             TypeError: Texts that are not strings.
         """
         if not self._texts_are_in(x):
             return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
-        return np.array([score.log_probability for score in self.score(x)])
+        texts = list(_lines(x))[: texts_in(options.get("steps"), batch_size)]
+        return np.array([score.log_probability for score in self.score(texts)])
 
     def score(self, x: Texts | TextFile) -> list[Score]:
         """Return log probability, perplexity and counts of words of each text, as a bundle's ``score`` does."""

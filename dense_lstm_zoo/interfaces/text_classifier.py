@@ -36,6 +36,7 @@ from dense_lstm_zoo.interfaces.inputs import (
     indicators,
     is_matrix,
     place_of_division,
+    texts_in,
     texts_of,
 )
 from dense_lstm_zoo.interfaces.labelled_task import LabelledTask, column_of
@@ -48,7 +49,6 @@ from dense_lstm_zoo_runtime.decisions import FAINT, SEVERAL
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 _MOST_FREQUENT = 50_000
-_KERAS_BATCH = 32  # texts, where Keras is not told
 _LABELS = ("one", SEVERAL)
 
 
@@ -78,9 +78,10 @@ class _Texts:
         batches.on_epoch_begin(epoch)
         return batches.dataset
 
-    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
+    def evaluation(self, batch_size: int | None, steps: int | None = None) -> tf.data.Dataset:
         """Return batches sorted by length."""
-        return evaluation_batches(self.rows, self.labels, batch_size, self.weights)
+        first = self._part(slice(texts_in(steps, batch_size)))
+        return evaluation_batches(first.rows, first.labels, batch_size, first.weights)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -243,7 +244,8 @@ class TextClassifier(LabelledTask, keras.Model):
             batch_size: Texts per batch. By default as many as predictions are fastest with.
             verbose: As in Keras. Of texts in memory, progress is shown only if it is asked for by 1 or 2.
             **options: More arguments of ``keras.Model.predict``, such as callbacks. With ``steps``, only as many
-                batches are answered: of texts in memory the first ``steps * batch_size``, 32 a batch by default.
+                batches are answered: of texts in memory the first ``steps * batch_size``, or all without
+                ``batch_size``, as Keras has it.
 
         Raises:
             TypeError: Texts that are not strings.
@@ -252,9 +254,7 @@ class TextClassifier(LabelledTask, keras.Model):
             x = self._mapped(x) if self._texts_are_in(x) else x
             with clear_errors():
                 return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
-        texts = texts_of(x)
-        if (steps := options.pop("steps", None)) is not None:  # cut here, as batches are not in the order of the texts
-            texts = texts[: checks.integer("steps", steps) * checks.integer("batch_size", batch_size or _KERAS_BATCH)]
+        texts = texts_of(x)[: texts_in(options.pop("steps", None), batch_size)]
         rows = self.preprocessor.text_to_ids.encode(texts)
         if not rows:
             return np.empty((0, len(self.label_names)), np.float32)

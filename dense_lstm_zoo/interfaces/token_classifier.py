@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from dense_lstm_zoo.interfaces.inputs import (
     Sentences,
     place_of_division,
     tagged_split,
+    texts_in,
     texts_of,
     token_lists,
 )
@@ -89,9 +91,9 @@ class _Sentences:
         batches.on_epoch_begin(epoch)
         return batches.dataset
 
-    def evaluation(self, batch_size: int | None) -> tf.data.Dataset:
+    def evaluation(self, batch_size: int | None, steps: int | None = None) -> tf.data.Dataset:
         """Return batches sorted by length."""
-        lengths = self._examples.lengths
+        lengths = self._examples.lengths[: texts_in(steps, batch_size)]
         plan = plan_predictions(lengths) if batch_size is None else plan_batches(lengths, batch_size)
         return generated(lambda: map(self._collate, plan), self._signature, len(plan)).prefetch(4)
 
@@ -213,7 +215,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
             x: Sentences as for ``fit``, or ids, whose probabilities are one array (sentences, time, tags).
             batch_size: Of ids. Sentences are answered in batches of similar length.
             verbose: Of ids.
-            **options: Of ids, more arguments of ``keras.Model.predict``.
+            **options: Of ids, more arguments of ``keras.Model.predict``. With ``steps``, the first
+                ``steps * batch_size`` sentences in memory are answered, or all without ``batch_size``.
 
         Raises:
             TypeError: Sentences that are neither lists of tokens nor strings.
@@ -221,8 +224,9 @@ class TokenClassifier(LabelledTask, CRFTagger):
         if not self._texts_are_in(x):
             return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
         shares, run = [], self._answers_of(self.preprocessor.tokens_to_ids.signature)
-        for sentences in self._batches_of_sentences(x):
-            if sentences:
+        steps, number = options.get("steps"), texts_in(options.get("steps"), batch_size)
+        for sentences in itertools.islice(self._batches_of_sentences(x), steps if self._is_streamed(x) else None):
+            if sentences := sentences[:number]:
                 shares += predict_by_token(run, encode(self.preprocessor.tokens_to_ids, sentences))
         return shares
 
