@@ -138,7 +138,7 @@ def test_versions_that_are_missing_do_not_matter(bundle):
         ("metrics.json", "[]", "holds a list"),
         ("metrics.json", '{"test_accuracy": "high"}', "'test_accuracy' must be a number; it is 'high'"),
         ("metrics.json", '{"test_accuracy": 1' + "0" * 400 + "}", "'test_accuracy' must be at most 1e\\+308"),
-        ("metrics.json", '{"test_accuracy": 0.5}', "is damaged: texts is missing"),
+        ("metrics.json", '{"test_baseline_accuracy": 0.5}', "is damaged: ahead is missing"),
         ("evaluation.json", "5", "holds a int"),
         ("metrics.json", '{"temperature": 1e-320}', "'temperature' must be from 1e-06 to 1e\\+06"),
         ("metrics.json", '{"a": 1, "a": 2}', "the key 'a' occurs twice"),

@@ -130,10 +130,14 @@ def test_vectors_that_nobody_named_give_way_to_words_they_hardly_cover(table, tm
     assert "The words themselves are trained" in capsys.readouterr().out
 
 
-def test_a_recipe_that_trains_no_words_is_not_said_to_train_those_that_vectors_hardly_cover(table, tmp_path, capsys):
-    few = request.check("bilstm", tmp_path / "run", {"units": 2}, recipe="few_labels")
+@pytest.mark.parametrize("is_trainable", [False, True])
+def test_a_recipe_that_trains_no_words_is_not_said_to_train_those_that_vectors_hardly_cover(
+    is_trainable, table, tmp_path, capsys
+):
+    options = {"units": 2} | ({"trainable_embeddings": True} if is_trainable else {})
+    few = request.check("bilstm", tmp_path / "run", options, recipe="few_labels")
     run = prepare(few, _corpus(RUSSIAN), progress=True)
-    assert run.config["arguments"]["trainable_embeddings"] is False
+    assert run.config["arguments"]["trainable_embeddings"] is is_trainable
     words = "Random vectors take their place, which stay as they are with the recipe few_labels; --vectors NAME"
     output = capsys.readouterr().out
     assert words in output

@@ -1,6 +1,8 @@
 """Training with ``effort``: what it sets, and the trained model that it goes on from."""
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -197,10 +199,22 @@ def test_few_texts_without_dev_texts_have_their_recipe_instead(name, sources, tm
         assert checked.for_corpus(corpus).recipe != "few_labels"
 
 
-@pytest.mark.parametrize("values", [{"epochs": 3}, {"calibrate": True}, {"monitor": "loss"}, {"temperature": 2.0}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        *({"epochs": 3}, {"calibrate": True}, {"monitor": "loss"}, {"temperature": 2.0}, {"patience": 3}),
+        *({"batch_size": 8}, {"learning_rate": 0.01}, {"learning_rate_decay": 0.9}, {"decay_after": 2}),
+    ],
+)
 def test_whoever_sets_a_training_has_it_for_few_texts_too(values, tmp_path):
     checked = request.check("bilstm", tmp_path / "run", {"effort": "quick", **values})
     assert checked.for_corpus(corpus_of(20)).recipe != "few_labels"
+
+
+def test_the_page_lists_the_options_that_keep_a_longer_training():
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    options = page.partition("keeps the longer training:")[2].partition(".\n")[0]
+    assert set(re.findall(r"`--([\w-]+)`", options)) == {name.replace("_", "-") for name in effort._TRAINING}
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,8 @@ def test_products_of_lora_are_in_the_weights_of_files_and_exports(tmp_path):
         answers = Predictor(bundle.export(tmp_path / f"{name}_onnx", format="onnx", **options)).predict(texts)
         np.testing.assert_allclose([answer.probabilities["pos"] for answer in answers], expected[:, 1], atol=1e-6)
     np.testing.assert_allclose(zoo.load(bundle.save(tmp_path / "bundle")).probabilities(texts), expected, atol=1e-6)
+    bundle.rescore(test=zoo.Split(TEXTS, [1, 0] * 10))
+    assert zoo.load(bundle.save_to_preset(tmp_path / "preset")).metrics == bundle.metrics
     model.save(tmp_path / "m.keras")
     same = keras.saving.load_model(tmp_path / "m.keras", compile=False)
     np.testing.assert_allclose(same.predict(texts, verbose=0), expected, atol=1e-6)

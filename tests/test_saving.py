@@ -13,13 +13,16 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.bundles import weights_file
+from dense_lstm_zoo.bundles import checks, weights_file
 from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
 from dense_lstm_zoo.storage import scratch
+from dense_lstm_zoo.training.prepare import prepare
+from dense_lstm_zoo.training.request import check
 from tests import bundle_harness
 from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
+from tests.training_harness import small_demo
 
 pytestmark = pytest.mark.usefixtures("real_pictures")
 
@@ -108,6 +111,7 @@ def failing(*_, **__):
         ("rhn_tagger", {"depth": 40}),
         ("bilstm", {"softmax_max_norm": 100_000, "l2": 100_000}),
         ("bilstm_tagger", {"clip_norm": 100_000}),
+        ("gated_skip_tagger", {"skip_distance": 100_000}),
     ],
 )
 def test_a_bundle_with_odd_arguments_is_loaded_again(name, arguments, tmp_path):
@@ -122,6 +126,31 @@ def test_arguments_that_would_not_be_loaded_are_not_saved(tmp_path):
         with pytest.raises(ValueError, match=r"^The model cannot be saved: iterations=2,000 does not fit"):
             write(tmp_path / "new")
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:Without vectors")
+def test_arguments_that_would_not_be_loaded_are_not_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "_SMALL", 2)
+    run = check("dsa_bilstm", tmp_path / "run", {"units": 3, "iterations": 3, "vectors": "none"})
+    with pytest.raises(ValueError, match=r"^The model could not be saved: iterations=3 does not fit"):
+        prepare(run, small_demo("classification"), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics", "line"),
+    [
+        ("bilstm", {"test_accuracy": 0.9}, "test accuracy     0.9000"),
+        ("bilstm", {"cross_validation_accuracy": 0.9}, "cross-validation  0.9000"),
+        ("bilstm_tagger", {"dev_accuracy": 0.9}, "dev accuracy      0.9000"),
+        ("dense_lstm_lm", {"test_perplexity": 90.0}, "test perplexity   90.00"),
+    ],
+)
+def test_scores_of_a_users_own_are_loaded_again_without_numbers_of_texts(name, metrics, line, tmp_path):
+    bundle = bundle_harness.bundle(name)
+    bundle.metrics = metrics
+    again = zoo.load(bundle.save(tmp_path / "bundle"))
+    assert again.metrics == metrics
+    assert again.summary() == line
 
 
 def test_a_disk_without_room_for_the_weights_is_said_before_they_are_written(plain, tmp_path, monkeypatch):

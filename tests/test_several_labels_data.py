@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification import convex_head
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.split import Split
-from dense_lstm_zoo.classification.strata import strata
+from dense_lstm_zoo.classification.strata import deal_out, strata
 from tests.several_labels_harness import LABELS, corpus, examples, split
 
 ROWS = examples(40, 1)
@@ -153,6 +154,19 @@ def test_a_dev_set_has_its_share_of_rare_labels_and_of_texts_without_any():
     assert {tuple(fold.targets(3).sum(axis=0).tolist()) for fold in folds} == {(18, 4, 2)}
     with pytest.raises(ValueError, match="'c' has 10"):
         Corpus("mine", ("a", "b", "c"), texts, None, None).fold(1, 11)
+
+
+def test_a_label_that_divides_no_texts_has_training_texts_in_every_fold(monkeypatch):
+    labels = [[0, 20], [0], [1, 20], [1], *([label] for label in range(2, 20) for _ in range(2))]
+    texts = Split([f"text {i}" for i in range(40)], labels)
+    assert len(set(deal_out(strata(texts.targets(21)), 2, seed=0)[[0, 2]])) == 1
+    corpus = Corpus("mine", tuple(f"label {i}" for i in range(21)), texts, None, None)
+    for fold in (corpus.fold(1, 2), corpus.fold(2, 2)):
+        assert fold.train.targets(21).any(axis=0).all()
+        assert len(fold.test) == 20
+    monkeypatch.setattr(convex_head, "_FOLDS", 2)
+    features = np.random.default_rng(1).normal(size=(40, 3))
+    assert (convex_head.fit(features, texts.targets(21), 21).dev_logits > -10).all()  # -10: no training text
 
 
 def test_a_large_file_keeps_its_labels(write, monkeypatch):

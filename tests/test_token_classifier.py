@@ -93,6 +93,11 @@ def test_tags_are_those_of_the_bundle_and_no_sentences_have_none(trained):
     for shares, answer in zip(expected, answers, strict=True):
         chosen = [shares[i, LABELS.index(tag)] for i, tag in enumerate(answer.tags)]
         np.testing.assert_allclose(chosen, answer.probabilities, atol=1e-5)
+    column = np.array(RAW)[:, None]
+    assert trained.tag(column) == trained.tag(RAW)
+    np.testing.assert_array_equal(trained(column), trained(RAW))
+    np.testing.assert_array_equal(trained.predict_on_batch(column), trained.predict_on_batch(RAW))
+    assert [shares.shape for shares in trained.predict([np.array([], str), np.array(["don't"])])] == [(0, 4), (1, 4)]
     padded = trained.predict(trained.preprocessor(RAW), verbose=0)
     np.testing.assert_allclose(padded[5, : len(TOKENS[5])], expected[5], atol=1e-5)
     assert trained.predict([]) == trained.tag([]) == []

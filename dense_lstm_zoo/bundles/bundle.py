@@ -297,7 +297,7 @@ class Bundle(abc.ABC):
         with scratch.new_folder("a preset while it is made") as work:
             scored._write(work, shared_words, dtype)
             rounded: Bundle = read(BundleFolder.open(work))
-        if rounded.fingerprint() != scored.fingerprint():
+        if dtype != "float32" and rounded.fingerprint() != scored.fingerprint():
             scores = ("dev_", "test_")
             metrics = {name: value for name, value in rounded.metrics.items() if not name.startswith(scores)}
             rounded.metrics, rounded.evaluation = {**metrics, "rounded": _ROUNDED}, {}

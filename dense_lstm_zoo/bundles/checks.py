@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 Kind = TypeVar("Kind")
 
 _DEPTHS = ("num_layers", "num_dense_layers", "context_layers")  # each counts layers with weights of their own
-_NO_SIZE = re.compile(r"\w*(norm|rate|decay|l2|bias|range)")  # arguments that no memory depends on
+_NO_SIZE = re.compile(r"\w*(norm|rate|decay|l2|bias|range|distance)")  # arguments that no memory depends on
 # Metrics that are numbers; others, such as how a model was chosen, are notes.
 _NUMBER = re.compile(
     r"(\w+_)?(dev|test|train)_\w+|seconds|(encoder_)?parameters|(best_)?epochs?|speed_batch|p\d+_ms_\d+|texts_per_s"

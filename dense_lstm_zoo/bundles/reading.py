@@ -95,6 +95,6 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
     checks.check_finite(bundle._weights, f"{weights} is damaged")
     bundle.metrics = metrics  # set after the weights, which they describe
     with named(path / "metrics.json"):
-        bundle.summary()  # which needs what belongs to a score, such as the number of texts
+        bundle.summary()  # which needs what belongs to a score, such as a baseline's margin
     bundle.scored_weights = bundle.mark_saved(path)
     return bundle

@@ -11,7 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo.classification.calibration import log_likelihoods
 from dense_lstm_zoo.classification.label_sets import accuracy, weights_of_shares
-from dense_lstm_zoo.classification.strata import deal_out, strata
+from dense_lstm_zoo.classification.strata import folds_of
 
 _STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3)  # C, over features of variance 1
 _FOLDS = 5
@@ -169,7 +169,7 @@ def _best(candidates: Iterable[tuple[ConvexHead, np.ndarray, np.ndarray]]) -> Co
 def _cross_validated(features: np.ndarray, targets: _Targets, num_classes: int) -> ConvexHead:
     """Return the head of all texts, with the C that is best for texts that were held out."""
     labels = targets.labels
-    fold_of = deal_out(strata(labels), min(_FOLDS, len(labels)), seed=0)
+    fold_of = folds_of(labels, min(_FOLDS, len(labels)))
     folds = [(fold_of != fold, fold_of == fold) for fold in range(fold_of.max() + 1)]
     held_out_labels = np.concatenate([labels[out] for _, out in folds])
     by_fold = [_heads(features[own], targets.select(own), num_classes, _STRENGTHS) for own, _ in folds]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.split import Split, check_labels, counts
-from dense_lstm_zoo.classification.strata import deal_out, give_back, strata
+from dense_lstm_zoo.classification.strata import folds_of, give_back, strata
 from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data.cells import first_names
 from dense_lstm_zoo.data.label_columns import LabelColumns
@@ -230,7 +230,7 @@ class Corpus(AnyCorpus):
             if count < folds:
                 raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {count}.")
         is_test = np.zeros(len(self.train), bool)
-        is_test[labelled[deal_out(strata(targets), folds, seed=0) == fold - 1]] = True
+        is_test[labelled[folds_of(targets, folds) == fold - 1]] = True
         train, test = (self.train.select(np.flatnonzero(mask)) for mask in (~is_test, is_test))
         return dataclasses.replace(self, train=train, dev=None, test=test.with_hard_labels())
 

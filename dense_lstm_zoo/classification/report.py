@@ -36,19 +36,21 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
-    """Return a split's score for display, with the number of texts."""
+    """Return a split's score for display, with the number of texts if it has it."""
     f1 = f", macro F1 {scores['macro_f1']:.4f}" if "macro_f1" in scores else ""  # older bundles have none
     if "micro_f1" in scores:
         f1 = f" (exactly the right labels), micro F1 {scores['micro_f1']:.4f}{f1}"
-    return f"{scores['accuracy']:.4f}{f1} ({scores['texts']:,} texts)"
+    texts = f" ({scores['texts']:,} texts)" if "texts" in scores else ""  # not with scores of a user's own
+    return f"{scores['accuracy']:.4f}{f1}{texts}"
 
 
 def summary(bundle: Bundle) -> str:
     """Return a run's result in a few lines. Of a calibrated bundle, with what the temperature changed."""
     metrics, lines = bundle.metrics, [base.summary(bundle)]
     if "cross_validation_accuracy" in metrics:
-        texts = metrics["cross_validation_texts"]
-        lines.append(f"{'cross-validation':<17} {metrics['cross_validation_accuracy']:.4f} ({texts:,} training texts)")
+        texts = metrics.get("cross_validation_texts")
+        number = "" if texts is None else f" ({texts:,} training texts)"
+        lines.append(f"{'cross-validation':<17} {metrics['cross_validation_accuracy']:.4f}{number}")
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
     if thresholds := bundle.config.get("thresholds"):
@@ -65,7 +67,7 @@ def summary(bundle: Bundle) -> str:
                 f"{f'{split} calibrated':<17} loss {loss[0]:.4f} to {loss[1]:.4f}, "
                 f"calibration error {percent(error[0])} % to {percent(error[1])} %"
             )
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
 
 
 def _beside_baseline(split: str, scores: Mapping[str, Any]) -> Iterator[str]:

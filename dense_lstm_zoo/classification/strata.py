@@ -50,6 +50,49 @@ def deal_out(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold_of
 
 
+def folds_of(targets: np.ndarray, folds: int) -> np.ndarray:
+    """Return the fold of each text, from 0: every label is spread over the folds, also those that do not divide texts.
+
+    A label whose texts all come to one fold, so that no other fold teaches it, has one of them exchanged for a text of
+    another fold, if no other label loses by that.
+
+    Args:
+        targets: What ``Split.targets`` returns.
+        folds: The number of folds.
+
+    Example:
+        >>> import numpy as np
+        >>> targets = np.array([[1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0], *[[0, 0, 0]] * 4])
+        >>> fold_of = folds_of(targets, 2)
+        >>> [targets[fold_of == fold].any(axis=0).tolist() for fold in range(2)]
+        [[True, True, True], [True, True, True]]
+    """
+    import numpy as np
+
+    divided_by = strata(targets)
+    fold_of = deal_out(divided_by, folds, seed=0)
+    if targets.ndim == 1:
+        return fold_of
+
+    def in_one_fold() -> np.ndarray:
+        is_in = np.array([targets[fold_of == fold].any(axis=0) for fold in range(folds)])
+        return np.flatnonzero((is_in.sum(axis=0) == 1) & ((targets > 0).sum(axis=0) > 1))
+
+    for label in in_one_fold():
+        before = in_one_fold()
+        if label not in before:
+            continue
+        texts = np.flatnonzero(targets[:, label])
+        # Those that are divided by the same label come first, so that this one stays as evenly spread.
+        others = (np.argsort(divided_by != divided_by[text], kind="stable") for text in texts)
+        for pair in ([text, other] for text, order in zip(texts, others, strict=True) for other in order):
+            fold_of[pair] = fold_of[pair[::-1]]
+            if len(in_one_fold()) < len(before):
+                break
+            fold_of[pair] = fold_of[pair[::-1]]
+    return fold_of
+
+
 def give_back(is_dev: np.ndarray, targets: np.ndarray) -> None:
     """Move a text from dev to training for each label that has all of its texts in dev, the rarest label first.
 

@@ -10,6 +10,7 @@ import numpy as np
 from dense_lstm_zoo.data.frames import check_frame, is_frame
 
 _STRINGS = ("string", "str")  # the dtypes of texts
+_TEXT_KINDS = "OSTU"  # the kinds of NumPy's dtypes that may hold texts
 _NUMBERS = re.compile(r"u?int|float|bfloat|bool|complex|<dtype")  # how the dtypes of numbers begin, in any library
 
 
@@ -44,10 +45,14 @@ def _is_text(item: object) -> bool:
     if isinstance(item, str | bytes):
         return True
     if isinstance(item, np.ndarray):
-        item = item.tolist()
+        item = item[:1].tolist() if item.ndim else item.tolist()  # not all ids of a whole array
     return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], str | bytes)
 
 
 def _says_nothing(item: object) -> bool:
-    """Return whether an item is missing, or a row without cells."""
-    return item is None or (isinstance(item, list | tuple) and not item) or (isinstance(item, float) and item != item)
+    """Return whether an item is missing, or a row without cells, or of one that is missing."""
+    if isinstance(item, np.ndarray) and item.ndim and item.dtype.kind in _TEXT_KINDS:
+        item = item[:2].tolist()
+    if isinstance(item, list | tuple):
+        return not item or (len(item) == 1 and _says_nothing(item[0]))
+    return item is None or (isinstance(item, float) and item != item)

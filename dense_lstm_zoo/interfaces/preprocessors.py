@@ -191,7 +191,8 @@ class TokenPreprocessor(Preprocessor):
         **settings: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        x: Sentences: a ragged tensor of tokens (batch, (tokens)), or raw strings (batch,), which are split.
+        x: Sentences: a ragged tensor of tokens (batch, (tokens)), or raw strings (batch,), or a column of them
+            (batch, 1), which are split.
         y: A tag for each token, a ragged tensor of names or integers (batch, (tokens)), or None.
         sample_weight: How much each sentence counts (batch,).
 
@@ -228,7 +229,15 @@ class TokenPreprocessor(Preprocessor):
         self, x: Sentences, y: tf.RaggedTensor | None = None, sample_weight: SampleWeights | None = None
     ) -> Batch:
         """Skip Keras's call, which takes no ragged strings."""
-        tokens = x if isinstance(x, tf.RaggedTensor) else self.split(tf.convert_to_tensor(x, tf.string))
+        if isinstance(x, tf.RaggedTensor):
+            tokens = x
+        else:
+            texts = tf.convert_to_tensor(x, tf.string)
+            if (
+                hasattr(x, "shape") and texts.shape.rank == 2 and texts.shape[1] == 1
+            ):  # a column, and no lists of tokens
+                texts = texts[:, 0]
+            tokens = self.split(texts)
         padded = tf.nest.map_structure(to_few_lengths, self.tokens_to_ids.padded(tokens))
         if y is None:
             return padded

@@ -103,7 +103,8 @@ class TokenClassifier(LabelledTask, CRFTagger):
     """A tagger of tokens as a ``keras.Model``: preprocessor, encoder and softmax, or CRF, in one.
 
     ``fit``, ``evaluate`` and ``predict`` take sentences as lists of tokens, as raw strings, which are split into
-    tokens, or as a ``tf.data.Dataset`` of batches of either: ragged tensors of tokens, or strings. Tags are names or
+    tokens, or as a ``tf.data.Dataset`` of batches of either: ragged tensors of tokens, or strings. An array
+    (sentences, 1) is a column of strings, and not of sentences of one token. Tags are names or
     integers from 0, one for each token. It is called on raw text or ids and returns logits.
 
     Args:

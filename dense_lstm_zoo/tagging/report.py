@@ -23,9 +23,11 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
-    """Return a split's score for display, with the numbers of tokens and sentences."""
+    """Return a split's score for display, with the numbers of tokens and sentences if it has them."""
     f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
-    return f"{scores['accuracy']:.4f}{f1} ({scores['tokens']:,} tokens of {scores['texts']:,} sentences)"
+    has_numbers = {"tokens", "texts"} <= scores.keys()  # not with scores of a user's own
+    numbers = f" ({scores['tokens']:,} tokens of {scores['texts']:,} sentences)" if has_numbers else ""
+    return f"{scores['accuracy']:.4f}{f1}{numbers}"
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:

@@ -17,6 +17,7 @@ _STARTS = ("vectors", "context")
 _TRAINING = (
     *("epochs", "head", "monitor", "calibrate", "dev_every", "temperature"),
     *("unfreeze", "unfreeze_after", "layer_decay"),
+    *("patience", "batch_size", "learning_rate", "learning_rate_decay", "decay_after"),
 )
 
 

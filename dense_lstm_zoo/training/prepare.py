@@ -77,6 +77,7 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.bundles import text_hashes
+    from dense_lstm_zoo.bundles.checks import check_arguments
     from dense_lstm_zoo.corpora.loader import as_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
@@ -130,6 +131,7 @@ def prepare(request: Request, dataset: AnyDataset, progress: bool) -> Run:
         )
         model_arguments["dtype"] = "float32"
     model = registry.build(name, **model_arguments, **weights)
+    check_arguments("The model could not be saved", model_arguments, [tuple(each.shape) for each in model.weights])
     freeze = None
     if source:
         source.give(job, model)
@@ -214,8 +216,9 @@ def _covered(request: Request, corpus: AnyCorpus, source: Source | None) -> tupl
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
     settings = registry.resolve(request.model, request.arguments, request.recipe, complete=False)
+    is_head_alone = getattr(request.options, "head", None) is not None and request.options.epochs == 1
     outcome = "The words themselves are trained"
-    if settings.get("trainable_embeddings") is False:
+    if is_head_alone or settings.get("trainable_embeddings") is False:
         outcome = "Random vectors take their place, which stay as they are"
     notice = f"no word vectors: {reason}. {outcome}{recipe}; --vectors NAME names others"
     request = dataclasses.replace(request, notice=notice)
