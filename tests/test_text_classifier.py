@@ -13,7 +13,6 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.fit_inputs import labels_of
-from dense_lstm_zoo.data.raw_text import holds_text
 from dense_lstm_zoo.interfaces.shaped_steps import by_shape, over_batches
 from tests.keras_task_harness import refused
 
@@ -158,30 +157,6 @@ def test_all_forms_of_texts_have_the_same_probabilities_in_their_order(trained):
     np.testing.assert_array_equal(trained(frame[:5].to_numpy(str)), trained(TEXTS[:5]))
     with pytest.raises(TypeError, match=r"texts must be a list of strings; received a ndarray of shape \(2, 2\)"):
         trained.predict(np.array(TEXTS[:4]).reshape(2, 2), verbose=0)
-
-
-class Ids(np.ndarray):
-    """Ids that are not to become a list of many."""
-
-    def tolist(self):
-        assert self.size < 10
-        return super().tolist()
-
-
-def test_a_whole_array_of_ids_makes_no_list():
-    assert not holds_text([np.zeros(100, int).view(Ids)])
-    assert holds_text([np.array(["a", "film"]), np.array([])])
-
-
-@pytest.mark.parametrize("missing", [None, float("nan")])
-@pytest.mark.parametrize("row", [0, 5])
-def test_a_missing_text_in_a_column_is_named_by_its_row(missing, row, trained):
-    column = np.array(TEXTS[:9], object)[:, None]
-    column[row] = missing
-    for x in (column, column.tolist()):
-        assert holds_text(x)
-    with pytest.raises(TypeError, match=f"item {row}, counted from 0. It is missing"):
-        trained.predict(column, verbose=0)
 
 
 def test_the_batches_of_a_prediction_change_nothing_and_odd_texts_have_probabilities(trained):

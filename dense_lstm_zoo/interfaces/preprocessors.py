@@ -233,9 +233,7 @@ class TokenPreprocessor(Preprocessor):
             tokens = x
         else:
             texts = tf.convert_to_tensor(x, tf.string)
-            if (
-                hasattr(x, "shape") and texts.shape.rank == 2 and texts.shape[1] == 1
-            ):  # a column, and no lists of tokens
+            if hasattr(x, "shape") and texts.shape.rank == 2 and texts.shape[1] == 1:  # a column, no lists
                 texts = texts[:, 0]
             tokens = self.split(texts)
         padded = tf.nest.map_structure(to_few_lengths, self.tokens_to_ids.padded(tokens))

@@ -24,11 +24,10 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 def score_line(scores: Mapping[str, Any]) -> str:
     """Return a split's score for display, with the number of tokens if it has it."""
-    has_numbers = {"tokens", "unknown_words"} <= scores.keys()  # not with scores of a user's own
-    unknown = (
-        f" ({scores['tokens']:,} tokens, {scores['unknown_words']:,} of them unknown words)" if has_numbers else ""
-    )
-    return f"{scores['perplexity']:.2f}{unknown}"
+    if not {"tokens", "unknown_words"} <= scores.keys():  # those of a user's own have none
+        return f"{scores['perplexity']:.2f}"
+    unknown = f"{scores['unknown_words']:,} of them unknown words"
+    return f"{scores['perplexity']:.2f} ({scores['tokens']:,} tokens, {unknown})"
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
