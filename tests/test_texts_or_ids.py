@@ -1,4 +1,4 @@
-"""What Keras models are given is told apart: raw text from ids, whatever holds it and whatever is missing in it."""
+"""Raw text is told from ids, whatever holds it and whatever is missing in it."""
 
 import numpy as np
 import pytest
