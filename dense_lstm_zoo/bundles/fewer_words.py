@@ -34,7 +34,8 @@ def with_words(bundle: Any, max_words: int) -> Any:
         registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
     )
     for copy, layer in zip(smaller.model._flatten_layers(), bundle.model._flatten_layers(), strict=True):
-        weights, cut = {}, {}  # as in a file, where LoRA's product is in the weight that it adds to
+        weights: dict[str, Any] = {}  # as in a file, where LoRA's product is in the weight that it adds to
+        cut: dict[str, Any] = {}
         layer.save_own_variables(weights)
         copy.save_own_variables(cut)
         for name, variable in cut.items():
