@@ -13,7 +13,6 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import baseline
 from dense_lstm_zoo.classification.calibration import sigmoid
 from dense_lstm_zoo.classification.corpus import Corpus
-from dense_lstm_zoo.classification.export import export as export_saved_model
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests import bundle_harness
@@ -268,7 +267,7 @@ def test_two_labels_may_have_a_threshold_that_bundle_and_exports_keep(tmp_path):
     assert names.count("positive") == 9
     assert all(each.labels is None for each in bundle.predict(test.texts))
     bundle.export(tmp_path / "onnx", format="onnx")
-    export_saved_model(bundle, tmp_path / "saved")
+    bundle.export(tmp_path / "saved")
     from dense_lstm_zoo.batch import engines
 
     for name in ("onnx", "saved"):

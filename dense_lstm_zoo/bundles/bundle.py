@@ -168,7 +168,7 @@ class Bundle(abc.ABC):
         """
         target = files.check_new_folder(path, "bundle" if overwrite else None)
         checks.check_savable(self._weights, "The model cannot be saved")
-        scored = self._without_foreign_scores() if self.has_other_weights else self
+        scored = self._without_foreign_scores()
         self._publish(scored, target, shared_words)
         self.mark_saved(target.real)
         if scored is not self:
@@ -246,7 +246,7 @@ class Bundle(abc.ABC):
         if max_words is not None:
             bundle = with_words(self, max_words)
         module = self.task.module("to_onnx" if format == "onnx" else "export")
-        folder: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
+        folder: Path = module.export(bundle, target, **(options if format == "onnx" else {}))
         return folder
 
     def as_keras(self) -> keras.Model:
@@ -293,7 +293,7 @@ class Bundle(abc.ABC):
         one_of("dtype", dtype, weights_file.DTYPES)
         target = files.check_new_folder(folder, "bundle" if overwrite else None)
         checks.check_savable(self._weights, "The model cannot be saved")
-        scored = self._without_foreign_scores() if self.has_other_weights else self
+        scored = self._without_foreign_scores()
         with scratch.new_folder("a preset while it is made") as work:
             scored._write(work, shared_words, dtype)
             rounded: Bundle = read(BundleFolder.open(work))
@@ -360,6 +360,9 @@ class Bundle(abc.ABC):
         return output.path
 
     def _without_foreign_scores(self) -> Bundle:
+        """Return the bundle without its scores if they are those of other weights, else the bundle itself."""
+        if not self.has_other_weights:
+            return self
         facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
         return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
 
@@ -407,7 +410,7 @@ class Bundle(abc.ABC):
         Example:
             ``bundle.model.fit(...)``, then ``bundle.rescore(test=zoo.load_corpus("trec").test)``
         """
-        source = self._without_foreign_scores() if self.has_other_weights else self
+        source = self._without_foreign_scores()
         metrics, evaluation = dict(source.metrics), source.evaluation
         for split, data in {"dev": dev, "test": test}.items():
             if data is not None:

@@ -72,16 +72,15 @@ def push(folder: Path, name: str, *, private: bool, token: str | None, revision:
 
     Args:
         folder: The bundle's folder.
-        name: ``owner/name``. The repository is created if it does not exist.
+        name: ``owner/name``, which ``check_name`` has checked. The repository is created if it does not exist.
         private: Whether a new repository is private.
         token: A token with write access. None takes that of ``hf auth login`` or ``$HF_TOKEN``.
         revision: The branch. None means the main one.
 
     Raises:
-        ValueError: Not such a name, or ``huggingface_hub`` is not installed.
+        ValueError: ``huggingface_hub`` is not installed.
         DownloadError: The hub refuses, or cannot be reached.
     """
-    check_name(name)
     api = _api(token)
     with _plain_errors(f"{SCHEME}{name}"):
         api.create_repo(name, private=private, exist_ok=True)

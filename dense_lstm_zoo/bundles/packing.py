@@ -22,7 +22,7 @@ def pack(bundle: Bundle) -> bytes:
         ValueError: Weights that are not finite, quantised layers, or more bytes than ``unpack`` reads.
     """
     checks.check_savable(bundle._weights, "The model cannot be packed")
-    scored = bundle._without_foreign_scores() if bundle.has_other_weights else bundle
+    scored = bundle._without_foreign_scores()
     archive = io.BytesIO()
     with tempfile.TemporaryDirectory() as work, zipfile.ZipFile(archive, "w") as packed:
         scored._write(Path(work))

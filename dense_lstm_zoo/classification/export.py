@@ -14,13 +14,13 @@ from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
 from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.decisions import FAINT
 from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
     from dense_lstm_zoo.data.batching import Ids
+    from dense_lstm_zoo.storage.snapshots import Target
 
 _ANSWER = "`labels` names the columns of `probabilities`; `label` is the likeliest."
 _ANSWER_BY_THRESHOLD = "`labels` names the columns of `probabilities`; `label` is the one that its threshold decides."
@@ -35,7 +35,7 @@ _EXPLAIN = (
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
-def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+def export(bundle: ClassificationBundle, target: Target) -> Path:
     """Write a classifier as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any batch size, including 0:
@@ -57,13 +57,8 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
 
     Args:
         bundle: A trained classifier.
-        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/trec/1``.
-        overwrite: Whether to replace an existing folder.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
+        target: The folder to write, as it was when it was checked.
     """
-    target = files.check_new_folder(path, "export" if overwrite else None)
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names, temperature, decisions = tf.constant(bundle.labels), bundle.temperature, bundle.decisions
     both = with_pooled(model)

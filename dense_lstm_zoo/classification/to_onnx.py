@@ -11,11 +11,12 @@ from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
+    from dense_lstm_zoo.storage.snapshots import Target
 
 
-def export(bundle: ClassificationBundle, path: str | Path, **options: Any) -> Path:
-    """Write a classifier as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
-    return folder.write(bundle, path, graphs, **options)
+def export(bundle: ClassificationBundle, target: Target, **options: Any) -> Path:
+    """Write a classifier as an ONNX export, and return its path. ``exports.onnx.folder.write`` has the options."""
+    return folder.write(bundle, target, graphs, **options)
 
 
 def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:

@@ -14,10 +14,10 @@ from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.language.scoring import log_probabilities
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
+    from dense_lstm_zoo.storage.snapshots import Target
 
 _SCORE = "The log probability and the perplexity of texts, and how many `tokens` they count."
 _STEP = (
@@ -28,7 +28,7 @@ _STEP = (
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
-def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+def export(bundle: LanguageModelBundle, target: Target) -> Path:
     """Write a language model as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any batch size and length:
@@ -43,13 +43,8 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
 
     Args:
         bundle: A trained language model.
-        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/ptb/1``.
-        overwrite: Whether to replace an existing folder.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
+        target: The folder to write, as it was when it was checked.
     """
-    target = files.check_new_folder(path, "export" if overwrite else None)
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
     text = tf.TensorSpec((None,), tf.string, name="text")
 

@@ -12,13 +12,14 @@ from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
+    from dense_lstm_zoo.storage.snapshots import Target
 
 STEP, SCORE = "model.onnx", "score.onnx"
 
 
-def export(bundle: LanguageModelBundle, path: str | Path, **options: Any) -> Path:
-    """Write a language model as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
-    return folder.write(bundle, path, graphs, **options)
+def export(bundle: LanguageModelBundle, target: Target, **options: Any) -> Path:
+    """Write a language model as an ONNX export, and return its path. ``exports.onnx.folder.write`` has the options."""
+    return folder.write(bundle, target, graphs, **options)
 
 
 def graphs(bundle: LanguageModelBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:

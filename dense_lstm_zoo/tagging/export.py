@@ -12,11 +12,11 @@ from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
 from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging.decoding import decode
 from dense_lstm_zoo_runtime.chain import CRF_WEIGHTS
 
 if TYPE_CHECKING:
+    from dense_lstm_zoo.storage.snapshots import Target
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
 
 _PADDED = (
@@ -28,7 +28,7 @@ _TOKENS = "As `flat`, for texts that are tokens already: those of all texts, one
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
-def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+def export(bundle: TaggingBundle, target: Target) -> Path:
     """Write a tagger as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any number of sentences, including 0:
@@ -47,13 +47,8 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
 
     Args:
         bundle: A trained tagger.
-        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/tagger/1``.
-        overwrite: Whether to replace an existing folder.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
+        target: The folder to write, as it was when it was checked.
     """
-    target = files.check_new_folder(path, "export" if overwrite else None)
     model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
     network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
 

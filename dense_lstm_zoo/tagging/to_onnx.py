@@ -14,15 +14,16 @@ from dense_lstm_zoo.exports.onnx.words import word_inputs
 from dense_lstm_zoo_runtime.chain import CRF_WEIGHTS
 
 if TYPE_CHECKING:
+    from dense_lstm_zoo.storage.snapshots import Target
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
 
 # Of the inputs besides the words: their sizes after batch and time.
 _SIZES: dict[str, tuple[int, ...]] = {"case_ids": (), "affix_ids": (2 * AFFIX,), "char_ids": (MAX_CHARS,)}
 
 
-def export(bundle: TaggingBundle, path: str | Path, **options: Any) -> Path:
-    """Write a tagger as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
-    return folder.write(bundle, path, graphs, **options)
+def export(bundle: TaggingBundle, target: Target, **options: Any) -> Path:
+    """Write a tagger as an ONNX export, and return its path. ``exports.onnx.folder.write`` has the options."""
+    return folder.write(bundle, target, graphs, **options)
 
 
 def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:

@@ -21,6 +21,7 @@ from dense_lstm_zoo_runtime.rules import VERSIONS
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.storage.snapshots import Target
 
 USE = """from dense_lstm_zoo_runtime import Predictor
 
@@ -32,10 +33,9 @@ _LARGE = 1 << 20  # numbers
 
 def write(
     bundle: Bundle,
-    path: str | Path,
+    target: Target,
     graphs_of: Callable[..., dict[str, Graph]],
     *,
-    overwrite: bool = False,
     weights: str = "float32",
     shared_words: bool = False,
 ) -> Path:
@@ -45,21 +45,18 @@ def write(
 
     Args:
         bundle: A trained model.
-        path: The folder to write.
+        target: The folder to write, as it was when it was checked.
         graphs_of: Returns the bundle's graphs by the names of their files: ``graphs`` of its task's ``to_onnx``.
-        overwrite: Whether to replace an existing folder.
         weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32, but with
             ``int8`` the products of wide LSTMs in bytes, where that is faster.
         shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name and
             sha256.
 
     Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
         ValueError: Another ``weights``, a layer without an ONNX form, a graph above 2 GB, or ``shared_words`` with word
             vectors that are not those of an installed table.
     """
     checks.one_of("weights", weights, WEIGHTS)
-    target = files.check_new_folder(path, "export" if overwrite else None)
     graphs = graphs_of(bundle, weights=weights, shared=shared_words)
     with files.new_folder(target) as folder:
         _write_graphs(folder, graphs)
