@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo.classification.calibration import log_likelihoods, log_softmax, softmax
+from dense_lstm_zoo.classification.calibration import (
+    calibration_error,
+    log_likelihoods,
+    log_softmax,
+    softmax,
+    tenths,
+)
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.split import Split
     from dense_lstm_zoo_runtime.decisions import Decisions
 
-_BINS = 10
-_WRONG = 20
+WRONG = 20  # this many of the most confident wrong decisions are shown
 _WHOLE_MATRIX = 100  # up to this many classes, every cell is kept, zeros included
 
 
@@ -39,7 +44,7 @@ def assess(
     }
     if temperature is not None:
         plain = np.exp(log_softmax(logits))
-        before = analyse(split.texts, labels, plain, names, predicted)["calibration_error"]
+        before = calibration_error(tenths(plain[np.arange(len(labels)), predicted], predicted == labels))
         scores["calibration_error"] = analysis["calibration_error"]
         scores["loss_uncalibrated"] = -float(log_likelihoods(logits, labels).mean())
         scores["calibration_error_uncalibrated"] = before
@@ -79,24 +84,24 @@ def analyse(
     """
     predicted = probabilities.argmax(axis=1) if predicted is None else predicted
     confidence = probabilities[np.arange(len(predicted)), predicted]
+    labels = np.asarray(labels, np.int64)
     right = predicted == labels
     size = len(label_names)
-    pairs, counts = np.unique(np.asarray(labels, np.int64) * size + predicted, return_counts=True)
+    pairs, counts = np.unique(labels * size + predicted, return_counts=True)
     cells = [[int(pair // size), int(pair % size), int(count)] for pair, count in zip(pairs, counts, strict=True)]
-    wrong = sorted(np.flatnonzero(~right).tolist(), key=lambda i: -confidence[i])[:_WRONG]
-    calibration = []
-    # A probability of exactly 1 belongs to the last tenth.
-    tenth = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    for i in np.unique(tenth):
-        inside = tenth == i
-        row = {"from": i / _BINS, "mean": confidence[inside].mean(), "accuracy": right[inside].mean()}
-        calibration.append({name: float(value) for name, value in row.items()} | {"texts": int(inside.sum())})
+    wrong = sorted(np.flatnonzero(~right).tolist(), key=lambda i: -confidence[i])[:WRONG]
+    calibration = tenths(confidence, right)
     return {
         "labels": list(label_names),
         **({"confusion": _matrix(cells, size)} if size <= _WHOLE_MATRIX else {"confusion_cells": cells}),
-        "classes": _by_class(cells, label_names),
+        "classes": by_class(
+            label_names,
+            np.bincount(labels[right], minlength=size),
+            np.bincount(predicted, minlength=size),
+            np.bincount(labels, minlength=size),
+        ),
         "calibration": calibration,
-        "calibration_error": sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in calibration) / len(labels),
+        "calibration_error": calibration_error(calibration),
         "wrong": [
             {
                 "text": texts[i].encode("utf-8", "replace").decode(),  # a lone surrogate cannot be written
@@ -114,7 +119,7 @@ def errors(
     labels: np.ndarray,
     probabilities: np.ndarray,
     label_names: Sequence[str],
-    predicted: np.ndarray | None = None,
+    predicted: np.ndarray,
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the names of the columns and a row for each wrong prediction, in the order of the texts.
 
@@ -125,15 +130,14 @@ def errors(
         labels: As for ``analyse``.
         probabilities: As for ``analyse``.
         label_names: As for ``analyse``.
-        predicted: As for ``analyse``.
+        predicted: The index of each text's predicted label.
 
     Example:
         >>> from dense_lstm_zoo.classification.split import Split
         >>> split = Split(["fine", "dull"], [1, 0], lines=[2, 3])
-        >>> errors(split, np.array([1, 0]), np.array([[0.3, 0.7], [0.4, 0.6]]), ["down", "up"])
+        >>> errors(split, np.array([1, 0]), np.array([[0.3, 0.7], [0.4, 0.6]]), ["down", "up"], np.array([1, 1]))
         (['line', 'text', 'label', 'predicted', 'probability'], [[3, 'dull', 'down', 'up', 0.6]])
     """
-    predicted = probabilities.argmax(axis=1) if predicted is None else predicted
     rows = [
         [
             split.lines[i] if split.lines else i + 1,
@@ -180,12 +184,15 @@ def _matrix(cells: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return counts
 
 
-def _by_class(cells: Sequence[Sequence[int]], names: Sequence[str]) -> list[dict[str, Any]]:
-    hits, actual, predicted = ([0] * len(names) for _ in range(3))
-    for i, j, count in cells:
-        actual[i] += count
-        predicted[j] += count
-        hits[i] += count * (i == j)
+def by_class(names: Sequence[str], hits: np.ndarray, predicted: np.ndarray, actual: np.ndarray) -> list[dict[str, Any]]:
+    """Return a row for each label: precision, recall and F1, None where undefined, and its number of texts.
+
+    Args:
+        names: The labels.
+        hits: How many texts are given the label rightly: (labels,).
+        predicted: How many are given it.
+        actual: How many have it.
+    """
     return [
         {
             "label": name,
@@ -194,5 +201,7 @@ def _by_class(cells: Sequence[Sequence[int]], names: Sequence[str]) -> list[dict
             "f1": 2 * hit / (of_actual + of_predicted) if of_actual + of_predicted else None,
             "texts": of_actual,
         }
-        for name, hit, of_actual, of_predicted in zip(names, hits, actual, predicted, strict=True)
+        for name, hit, of_predicted, of_actual in zip(
+            names, hits.tolist(), predicted.tolist(), actual.tolist(), strict=True
+        )
     ]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+_BINS = 10
 _HIGHEST = 20.0  # a temperature beyond this, or below its inverse, comes from a dev set that says too little
 
 
@@ -111,3 +114,30 @@ def calibrated_loss(logits: np.ndarray, labels: np.ndarray) -> float:
         True
     """
     return -float(log_likelihoods(logits, labels, fit_temperature(logits, labels)).mean())
+
+
+def tenths(shares: np.ndarray, is_right: np.ndarray) -> list[dict[str, Any]]:
+    """Return a row for each tenth in which probabilities lie: their mean, how often they are right, how many they are.
+
+    A probability of exactly 1 belongs to the last tenth.
+
+    Example:
+        >>> tenths(np.array([0.25, 1.0]), np.array([False, True]))[1]
+        {'from': 0.9, 'mean': 1.0, 'accuracy': 1.0, 'texts': 1}
+    """
+    tenth = np.minimum((shares * _BINS).astype(int), _BINS - 1)
+    rows = []
+    for i in np.unique(tenth):
+        inside = tenth == i
+        row = {"from": i / _BINS, "mean": shares[inside].mean(), "accuracy": is_right[inside].mean()}
+        rows.append({name: float(value) for name, value in row.items()} | {"texts": int(inside.sum())})
+    return rows
+
+
+def calibration_error(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the expected calibration error of ``tenths``: the mean distance of probability and accuracy.
+
+    Reference: Guo et al. 2017, equation 5.
+    """
+    error: float = sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in rows) / sum(r["texts"] for r in rows)
+    return error

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from dense_lstm_zoo.classification.assembly import loss_and_metric
 from dense_lstm_zoo.classification.label_sets import weights_of_shares
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.data.soft_labels import NO_LABEL
@@ -177,8 +178,5 @@ def compile_student(model: keras.Model, temperature: float, hard_weight: float, 
 
 def compile_as_built(model: keras.Model, *, is_several: bool) -> None:
     """Let a model learn from labels again, as the one that a factory returns."""
-    if is_several:
-        compile_model(model, model.optimizer, LabelSetCrossentropy(), ExactMatch())
-        return
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    compile_model(model, model.optimizer, loss, keras.metrics.SparseCategoricalAccuracy(name="accuracy"))
+    loss, metric = loss_and_metric("several" if is_several else "one")
+    compile_model(model, model.optimizer, loss, metric)

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo.classification.calibration import log_likelihoods, probabilities
+from dense_lstm_zoo.classification.analysis import WRONG, by_class
+from dense_lstm_zoo.classification.calibration import calibration_error, log_likelihoods, probabilities, tenths
 from dense_lstm_zoo_runtime import answers
 from dense_lstm_zoo_runtime.decisions import Decisions
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.split import Split
 
-_BINS = 10
-_WRONG = 20
 _LOWEST, _HIGHEST = 1e-12, 1 - 2.0**-24  # of a threshold; float32 has no number between the latter and 1
 _FEW = 5  # texts with a label on dev: below, its own threshold would follow chance
 
@@ -105,22 +104,10 @@ def analyse(
     """
     is_right = targets > 0
     hits, predicted, actual = (is_right & predictions).sum(axis=0), predictions.sum(axis=0), is_right.sum(axis=0)
-    f1 = f1_of_labels(targets, predictions)
-    classes = [
-        {
-            "label": name,
-            "precision": int(hits[i]) / int(predicted[i]) if predicted[i] else None,
-            "recall": int(hits[i]) / int(actual[i]) if actual[i] else None,
-            "f1": None if np.isnan(f1[i]) else float(f1[i]),
-            "texts": int(actual[i]),
-        }
-        for i, name in enumerate(label_names)
-    ]
-    calibration = _calibration(shares.ravel(), is_right.ravel())
-    total = shares.size
+    calibration = tenths(shares.ravel(), is_right.ravel())
     # How sure the model was of the decision that was most wrong.
     certainty = np.where(is_right != predictions, np.where(predictions, shares, 1 - shares), -1.0).max(axis=1)
-    wrong = [int(i) for i in np.argsort(-certainty, kind="stable")[:_WRONG] if certainty[i] >= 0]
+    wrong = [int(i) for i in np.argsort(-certainty, kind="stable")[:WRONG] if certainty[i] >= 0]
     return {
         "labels": list(label_names),
         "several": True,
@@ -128,9 +115,9 @@ def analyse(
         "micro_f1": micro_f1(targets, predictions),
         "macro_f1": macro_f1(targets, predictions),
         "texts": len(texts),
-        "classes": classes,
+        "classes": by_class(label_names, hits, predicted, actual),
         "calibration": calibration,
-        "calibration_error": sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in calibration) / total,
+        "calibration_error": calibration_error(calibration),
         "wrong": [
             {
                 "text": texts[i].encode("utf-8", "replace").decode(),  # a lone surrogate cannot be written
@@ -141,16 +128,6 @@ def analyse(
             for i in wrong
         ],
     }
-
-
-def _calibration(shares: np.ndarray, is_right: np.ndarray) -> list[dict[str, Any]]:
-    tenth = np.minimum((shares * _BINS).astype(int), _BINS - 1)
-    rows = []
-    for i in np.unique(tenth):
-        inside = tenth == i
-        row = {"from": i / _BINS, "mean": shares[inside].mean(), "accuracy": is_right[inside].mean()}
-        rows.append({name: float(value) for name, value in row.items()} | {"texts": int(inside.sum())})
-    return rows
 
 
 def errors(
@@ -270,7 +247,7 @@ def assess(
     analysis = analyse(split.texts, targets, predictions, shares, decisions.labels)
     if temperature is not None:
         plain = probabilities(logits, None, is_several=True)
-        before = analyse(split.texts, targets, predictions, plain, decisions.labels)["calibration_error"]
+        before = calibration_error(tenths(plain.ravel(), targets.ravel() > 0))
         own["calibration_error"] = analysis["calibration_error"]
         own["loss_uncalibrated"] = float(-log_likelihoods(logits, targets).mean())
         own["calibration_error_uncalibrated"] = before
