@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -175,3 +176,8 @@ def joined(labels: Sequence[str]) -> str:
         ('food|staff', '["a|b", "c"]')
     """
     return json.dumps(list(labels), ensure_ascii=False) if any("|" in label for label in labels) else "|".join(labels)
+
+
+def perplexity(mean_log_probability: float) -> float:
+    """Return the perplexity of words. One too large for a float becomes infinite instead of an error."""
+    return math.exp(-mean_log_probability) if mean_log_probability > -700 else math.inf

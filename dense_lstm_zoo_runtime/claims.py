@@ -27,15 +27,12 @@ _TEXT = {
 }
 
 
-def parse_json(text: str, *, finite: bool = True) -> Any:
+def parse_json(text: str) -> Any:
     """Return the value of a JSON text.
 
-    Args:
-        text: The text.
-        finite: Whether to refuse ``NaN`` and ``Infinity``, which JSON does not have but Python's reader accepts.
-
     Raises:
-        ValueError: Not JSON, nested too deeply, or an object with the same key twice, of which readers take either.
+        ValueError: Not JSON, nested too deeply, an object with the same key twice, of which readers take either, or
+            ``NaN`` or ``Infinity``, which JSON does not have but Python's reader accepts.
 
     Example:
         >>> parse_json('{"units": 3, "units": 4}')
@@ -43,7 +40,7 @@ def parse_json(text: str, *, finite: bool = True) -> Any:
         ValueError: the key 'units' occurs twice in an object
     """
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant if finite else None)
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -51,7 +48,7 @@ def parse_json(text: str, *, finite: bool = True) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError(f"the key {short(_twice(key for key, _ in pairs))} occurs twice in an object")
+        raise ValueError(f"the key {short(twice(key for key, _ in pairs))} occurs twice in an object")
     return fields
 
 
@@ -98,11 +95,12 @@ def thresholds(values: object, labels: Sequence[str], labels_per_text: object) -
 def distinct(values: list[str]) -> list[str]:
     """Return values if none of them occurs twice."""
     if len(set(values)) < len(values):
-        raise ValueError(f"{short(_twice(values))} occurs twice")
+        raise ValueError(f"{short(twice(values))} occurs twice")
     return values
 
 
-def _twice(values: Iterable[Any]) -> Any:
+def twice(values: Iterable[Any]) -> Any:
+    """Return the value that occurs most often."""
     return Counter(values).most_common(1)[0][0]
 
 
@@ -142,4 +140,4 @@ def own_names(names: Sequence[str]) -> None:
             raise ValueError(f"{name!r:.80} is not the name of a file in its folder")
     folded = [name.casefold() for name in names]
     if len(set(folded)) < len(folded):
-        raise ValueError(f"{_twice(folded)!r:.80} names two files on systems that ignore capitals")
+        raise ValueError(f"{twice(folded)!r:.80} names two files on systems that ignore capitals")

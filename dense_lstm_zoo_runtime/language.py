@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from dense_lstm_zoo_runtime import batches, checks, drawing
-from dense_lstm_zoo_runtime.answers import Continuation, Score
+from dense_lstm_zoo_runtime.answers import Continuation, Score, perplexity
 from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.graph import Graph
@@ -56,7 +55,7 @@ class LanguageModel:
             for text, ids, total in zip(chunk, rows, self._totals(rows), strict=True):
                 tokens = len(ids) - 1
                 unknown = int((ids == self._ids.unknown).sum())
-                yield Score(text, total, _exp(-total / tokens), tokens, unknown)
+                yield Score(text, total, perplexity(total / tokens), tokens, unknown)
 
     def _totals(self, rows: Sequence[np.ndarray]) -> list[float]:
         """Return the log probability of each row, without its first id."""
@@ -107,8 +106,3 @@ class LanguageModel:
 
     def _feeds(self, ids: np.ndarray, states: Sequence[np.ndarray]) -> dict[str, Any]:
         return {"token_ids": ids, **dict(zip(self._states, states, strict=True))}
-
-
-def _exp(value: float) -> float:
-    """Return exp(value). A perplexity too large for a float becomes infinite instead of an error."""
-    return math.exp(value) if value < 700 else math.inf

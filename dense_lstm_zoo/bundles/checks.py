@@ -12,12 +12,13 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo_runtime import checks, claims
+from dense_lstm_zoo_runtime.claims import short, twice
 
 if TYPE_CHECKING:
     import h5py
@@ -73,7 +74,7 @@ def read_config(path: Path) -> dict[str, Any]:
     for part, kind in {"task": str, "model": str, "arguments": dict, "text": dict, "training": dict}.items():
         if not isinstance(config.get(part), kind):
             raise BundleError(
-                f"{path} is damaged: {part!r} must be a {kind.__name__}; it is {_short(config.get(part))}."
+                f"{path} is damaged: {part!r} must be a {kind.__name__}; it is {short(config.get(part))}."
             )
     versions = config.setdefault("versions", {})
     if not isinstance(versions, dict) or not isinstance(config["training"].get("dataset"), str):
@@ -82,7 +83,7 @@ def read_config(path: Path) -> dict[str, Any]:
         values = value if isinstance(value, list) else [value]
         if len(values) > _SMALL or any(isinstance(item, dict | list) for item in values):
             raise BundleError(
-                f"{path}: argument {name!r} must be a plain value or a list of plain values; it is {_short(value)}."
+                f"{path}: argument {name!r} must be a plain value or a list of plain values; it is {short(value)}."
             )
     return config
 
@@ -109,11 +110,11 @@ def read_metrics(path: Path) -> dict[str, Any]:
     for name, value in metrics.items():
         is_number = isinstance(value, int | float | None) and not isinstance(value, bool)
         if not is_number and (_NUMBER.fullmatch(name) or name.endswith(("accuracy", "perplexity", "loss"))):
-            raise BundleError(f"{path} is damaged: {name!r:.80} must be a number; it is {_short(value)}.")
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be a number; it is {short(value)}.")
         if not is_number and not isinstance(value, str | bool):
-            raise BundleError(f"{path} is damaged: {name!r:.80} must be a text or a number; it is {_short(value)}.")
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be a text or a number; it is {short(value)}.")
         if isinstance(value, int) and abs(value) > sys.float_info.max:
-            raise BundleError(f"{path} is damaged: {name!r:.80} must be at most 1e+308; it is {_short(value)}.")
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be at most 1e+308; it is {short(value)}.")
     for name, other in _PAIRS.items():
         if name in metrics and other not in metrics:
             raise BundleError(f"{path} is damaged: it has {name!r}, but not {other!r}.")
@@ -245,7 +246,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
     for name in ("num_frozen_words", "case"):
         if name in text and text[name] != arguments.get(name, text[name]):
             raise BundleError(
-                f"{path}: {name!r} in 'text' is {_short(text[name])}; the model has {_short(arguments.get(name))}."
+                f"{path}: {name!r} in 'text' is {short(text[name])}; the model has {short(arguments.get(name))}."
             )
     chars = text.get("chars", "")
     reads_chars = tasks.find(config["task"]).reads_characters or arguments.get("char_filters")
@@ -261,7 +262,7 @@ def check_words(folder: Path, bundle: Any) -> None:
     if size != arguments["vocab_size"]:
         raise BundleError(f"{file} makes {size:,} word ids; the model has {arguments['vocab_size']:,}.")
     if len(set(words)) < len(words):
-        raise BundleError(f"{file}: {_short(_twice(words))} occurs twice.")
+        raise BundleError(f"{file}: {short(twice(words))} occurs twice.")
     classes = arguments.get("num_classes", arguments.get("num_tags", 0))
     with named(folder / "config.json", "is damaged", "."):
         claims.thresholds(bundle.config.get("thresholds", {}), bundle.labels, arguments.get("labels", "one"))
@@ -312,12 +313,5 @@ def values_of(variable: keras.Variable) -> np.ndarray:
         return np.asarray(keras.ops.convert_to_numpy(variable))
 
 
-def _twice(values: Iterable[str]) -> str:
-    return Counter(values).most_common(1)[0][0]
-
-
 def _few(shapes: Counter[Shape]) -> str:
     return ", ".join(map(str, list(shapes)[:3])) + (", ..." if len(shapes) > 3 else "") or "none"
-
-
-_short = claims.short

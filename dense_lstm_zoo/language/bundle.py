@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime import drawing
-from dense_lstm_zoo_runtime.answers import Continuation, Score
+from dense_lstm_zoo_runtime.answers import Continuation, Score, perplexity
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -93,7 +92,7 @@ class LanguageModelBundle(Bundle):
             for text, ids, total in zip(chunk, rows, self._totals(rows), strict=True):
                 tokens = len(ids) - 1
                 unknown = int((ids == self.vocabulary.unknown).sum())
-                yield Score(text, total, _exp(-total / tokens), tokens, unknown)
+                yield Score(text, total, perplexity(total / tokens), tokens, unknown)
 
     def _encode(self, texts: Sequence[str]) -> list[np.ndarray]:
         from dense_lstm_zoo.data.text import to_bytes
@@ -202,7 +201,7 @@ class LanguageModelBundle(Bundle):
         ids, log_probabilities = self.token_scores(self.part_of(text)[0])
         targets = ids[1:]
         scores = {
-            "perplexity": _exp(-float(log_probabilities.mean(dtype=np.float64))),
+            "perplexity": perplexity(float(log_probabilities.mean(dtype=np.float64))),
             "tokens": len(log_probabilities),
             "unknown_words": int((targets == self.vocabulary.unknown).sum()),
         }
@@ -243,11 +242,6 @@ def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str
     for start, end in itertools.pairwise(edges):
         inside = (targets >= start) & (targets < end)
         if inside.any():
-            perplexity = _exp(-float(log_p[inside].mean(dtype=np.float64)))
-            rows.append({"from": start + 1, "to": end, "tokens": int(inside.sum()), "perplexity": perplexity})
+            mean = float(log_p[inside].mean(dtype=np.float64))
+            rows.append({"from": start + 1, "to": end, "tokens": int(inside.sum()), "perplexity": perplexity(mean)})
     return rows
-
-
-def _exp(value: float) -> float:
-    """Return exp(value). A perplexity too large for a float becomes infinite instead of an error."""
-    return math.exp(value) if value < 700 else math.inf
