@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
+from dense_lstm_zoo.data.words import read_words
 from dense_lstm_zoo.storage import bundle_names
 from dense_lstm_zoo_runtime import install
 
@@ -297,7 +298,7 @@ def read(folder: Path, claims: object, names: Collection[str], shapes: Mapping[s
         raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
     tables = [installed(folder, array["table"], array["sha256"]) for array in arrays]
     with named(folder / "vocabulary.txt"):
-        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
+        words = read_words(folder / "vocabulary.txt")
         others = other_rows(tables[0], words, count)
     end = FIRST_WORD + len(words)
     words += [tables[0].words[row] for row in others.tolist()]

@@ -11,11 +11,11 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.label_columns import SETS
 from dense_lstm_zoo.data.labels import sorted_labels
+from dense_lstm_zoo_runtime.ids import UNKNOWN
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
 _MOST_IDS = 1 << 31  # batches hold int32
 _MOST_NUMBERED = 10_000  # classes that few labels may number; each has a name
 
@@ -55,7 +55,7 @@ def _real_part(name: str, row: np.ndarray, length: int) -> np.ndarray:
     """Return the real part of a row. One without any token becomes one unknown word, as no row may be empty."""
     if length:
         return row[:length].astype(np.int32)
-    return np.full((1, *row.shape[1:]), _UNKNOWN if name == "token_ids" else 0, np.int32)
+    return np.full((1, *row.shape[1:]), UNKNOWN if name == "token_ids" else 0, np.int32)
 
 
 def _rows(name: str, values: Any) -> list[np.ndarray]:

@@ -218,11 +218,6 @@ def _has_no_labels(part: str, frame: pd.DataFrame, label_column: Hashable) -> bo
     return True
 
 
-def _spellings(table: Table) -> set[str]:
-    """Return the labels of a table as they are written."""
-    return {name for label in table.labels.spellings for name in names_of(label)}
-
-
 def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...], are_several: bool) -> Split:
     place_of: list[Any] = [
         indices_of(label, names, label_names) if label != "" else None for label in table.labels.spellings

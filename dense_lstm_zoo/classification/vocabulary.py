@@ -18,7 +18,7 @@ from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.text import folded
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport
-from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
+from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced, read_words, write_words
 from dense_lstm_zoo_runtime.rules import NEWEST
 
 
@@ -65,12 +65,12 @@ class Vocabulary:
 
     def write(self, path: Path) -> None:
         """Write one word per line (words hold no white space). The rest belongs in the config."""
-        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+        write_words(path, self.words)
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> Vocabulary:
         """Read what ``write`` wrote. ``config`` holds everything but the words."""
-        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
+        return cls(tuple(read_words(path)), **config)
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.command import Argument, Group, argument
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import json_or_text
 from dense_lstm_zoo.training.run_file import DATA
 
 FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")  # of ``corpus``: what a user's own files are like
@@ -36,17 +35,9 @@ RAW = argument(
 )
 
 
-def threshold(text: str) -> Any:
-    """Return a threshold, a number or a JSON object of numbers by label."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 THRESHOLD = argument(
     "--threshold",
-    type=threshold,
+    type=json_or_text,  # a number, or an object of numbers by label
     metavar="X",
     help="classifiers of two labels, or of several per text: the probability from which a label is given, 0.3 (of two "
     """labels the second), or by label such as '{"spam": 0.9}' (default: as in training)""",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
-from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
@@ -14,7 +12,7 @@ from dense_lstm_zoo.cli.command import Argument, Group, argument
 from dense_lstm_zoo.cli.model_help import metavar_of
 from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.tasks.options import COMMON, TRANSFER, Option
+from dense_lstm_zoo.tasks.options import COMMON, TRANSFER, Option, json_or_text
 
 MODEL = "a model's name; see dense-lstm-zoo list"
 QUIET = argument("--quiet", dest="progress", action="store_false", help="print no progress")
@@ -78,12 +76,4 @@ def _parameters() -> dict[str, inspect.Parameter]:
 def _from_parameter(item: tuple[str, inspect.Parameter]) -> Argument:
     name, parameter = item
     metavar = metavar_of(parameter)
-    return argument(as_option(name), type=_literal, metavar=metavar, default=argparse.SUPPRESS)
-
-
-def _literal(text: str) -> Any:
-    """Parse 13, 0.5, true and null as JSON, and return anything else as a string."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return argument(as_option(name), type=json_or_text, metavar=metavar, default=argparse.SUPPRESS)

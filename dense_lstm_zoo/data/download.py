@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import http.client
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dense_lstm_zoo.data.progress import Progress
-from dense_lstm_zoo.storage import lock
+from dense_lstm_zoo.storage import files, lock
 from dense_lstm_zoo_runtime.paths import user_path
 
 ATTEMPTS = 3
@@ -66,7 +65,7 @@ def download_member(
     archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
     _check_url(url)
     with lock.turn(archive, progress):
-        if path.exists() and _sha256(path) == sha256:  # another process has written it
+        if path.exists() and files.sha256(path) == sha256:  # another process has written it
             return path
         if not archive.exists():
             _fetch(url, archive, None, LARGEST_ARCHIVE, progress)
@@ -77,10 +76,10 @@ def _extract(url: str, archive: Path, member: str, path: Path, sha256: str, size
     """Write one file of the archive, which is deleted if it is not as published."""
     part = path.with_name(path.name + ".part")
     try:
-        with zipfile.ZipFile(archive) as files, _named(part), part.open("wb") as target:
-            _unpack(files, member, size, target)
+        with zipfile.ZipFile(archive) as content, _named(part), part.open("wb") as target:
+            _unpack(content, member, size, target)
             os.fsync(target.fileno())
-        digest = _sha256(part)
+        digest = files.sha256(part)
         if digest != sha256:
             raise ValueError(f"{member} has sha256 {digest}, expected {sha256}")
         return part.replace(path)
@@ -141,10 +140,10 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
     path, sha256 = user_path(path), sha256 and sha256.lower()
     if path.is_dir():
         raise IsADirectoryError(f"path must name the file to write; {path} is a folder.")
-    if path.exists() and _sha256(path) == sha256:
+    if path.exists() and files.sha256(path) == sha256:
         return path
     with lock.turn(path, progress):
-        if path.exists() and _sha256(path) == sha256:  # another process has downloaded it
+        if path.exists() and files.sha256(path) == sha256:  # another process has downloaded it
             return path
         return _fetch(url, path, sha256, size, progress)
 
@@ -160,9 +159,9 @@ def _fetch(url: str, path: Path, sha256: str | None, size: int | None, progress:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     # An earlier call may have been killed between the last byte and the renaming.
-    if not (part.exists() and _sha256(part) == sha256):
+    if not (part.exists() and files.sha256(part) == sha256):
         _receive(url, path, part, size, progress)
-    digest = _sha256(part)
+    digest = files.sha256(part)
     if sha256 and digest != sha256:
         part.unlink()
         raise ValueError(
@@ -319,8 +318,3 @@ def _copy(
         position += len(chunk)
         report.update(position)
     return position
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -32,7 +32,7 @@ class Record:
 
     Args:
         text: A string, or for a tagger also a list of tokens.
-        where: Its position, such as "reviews.csv, row 3".
+        location: Its position, such as "reviews.csv, row 3".
         names: The names of the row's cells.
         cells: The row's cells, the text among them.
         lines: For a file in columns, each line unchanged with its token, or None if it has none.

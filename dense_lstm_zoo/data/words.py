@@ -1,11 +1,12 @@
-"""Words of training texts: their characters, and their coverage by word vectors."""
+"""Words of training texts: their file, their characters, and their coverage by word vectors."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -96,3 +97,13 @@ def alphabet(counts: Mapping[str, int]) -> str:
         for char in word:
             chars[char] += count
     return "".join(char for char, _ in sorted(chars.items(), key=lambda item: (-item[1], item[0])))
+
+
+def write_words(path: Path, words: Iterable[str]) -> None:
+    """Write words, which hold no line feed, one per line."""
+    path.write_text("".join(f"{word}\n" for word in words), encoding="utf-8", newline="\n")
+
+
+def read_words(path: Path) -> list[str]:
+    """Return the words that ``write_words`` wrote."""
+    return path.read_bytes().decode().split("\n")[:-1]  # keeps a carriage return within a word

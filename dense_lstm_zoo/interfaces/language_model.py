@@ -45,7 +45,7 @@ class LinePreprocessor(StringLayer):
         **settings: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        x: Lines (batch,).
+        inputs: Lines (batch,).
 
     Returns:
         Ids, int32 (batch, time), with line ends after those of a shorter line.

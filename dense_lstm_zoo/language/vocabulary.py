@@ -17,6 +17,7 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import token_lines
+from dense_lstm_zoo.data.words import read_words, write_words
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import DIRECTIONS
@@ -196,12 +197,12 @@ class LanguageVocabulary:
 
     def write(self, path: Path) -> None:
         """Write one word per line, and words hold no white space."""
-        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+        write_words(path, self.words)
 
     @classmethod
     def read(cls, path: Path, direction: str = "forward") -> LanguageVocabulary:
         """Read what ``write`` wrote."""
-        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), direction)
+        return cls(tuple(read_words(path)), direction)
 
 
 class _Ids(dict[str, int]):

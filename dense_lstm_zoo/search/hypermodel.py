@@ -14,9 +14,7 @@ from dense_lstm_zoo.search.budget import fit_width
 from dense_lstm_zoo.search.space import Space, check_space, declare, default_space, ends
 from dense_lstm_zoo.tasks import check_options
 
-# Data-dependent arguments for a model that is built only to check its other arguments.
-_TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
-_LARGEST = 8  # width or depth of such a model
+_LARGEST = 8  # width or depth of a model that is built only to check its arguments
 
 
 class HyperModel(keras_tuner.HyperModel):
@@ -89,9 +87,7 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
         Traceback (most recent call last):
         ValueError: units must be an integer of at least 1; received 0.
     """
-    accepted = registry.entry(model).arguments
-    tiny = {name: value for name, value in _TINY.items() if name in accepted}
-    hypermodel = HyperModel(model, space, budget, **tiny, **fixed)
+    hypermodel = HyperModel(model, space, budget, **registry.sizes(model), **fixed)
     choices = {name: ends(values) for name, values in space.items()}
     first = {name: values[0] for name, values in choices.items()}
     points = [first, *({**first, name: value} for name, values in choices.items() for value in values[1:])]
@@ -110,8 +106,7 @@ def check_built(model: str, arguments: Mapping[str, Any], small_models: set[str]
     """
     check_options(arguments)
     accepted = registry.entry(model).arguments
-    tiny = {name: value for name, value in _TINY.items() if name in accepted}
-    arguments = {**tiny, **{name: value for name, value in arguments.items() if name in accepted}}
+    arguments = {**registry.sizes(model), **{name: value for name, value in arguments.items() if name in accepted}}
     small = _shrunk(arguments)
     if small_models is not None:
         if repr(small) in small_models:

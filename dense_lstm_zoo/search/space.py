@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.options import json_or_text
 from dense_lstm_zoo.tasks.ranges import Range
 
 if TYPE_CHECKING:
@@ -74,22 +74,15 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
         if name in space:
             raise ValueError(f"{name} is searched twice; give all its values at once, such as {name}=A,B.")
         if ":" not in values:
-            space[name] = [_value(value) for value in values.split(",")]
+            space[name] = [json_or_text(value) for value in values.split(",")]
             continue
-        low, *ends = (_value(part) for part in values.split(":"))
+        low, *ends = (json_or_text(part) for part in values.split(":"))
         log = ends[-1] == "log"
         numbers = [low, *(ends[:-1] if log else ends)]
         if not 2 <= len(numbers) <= 3 or any(isinstance(x, str) for x in numbers):
             raise ValueError(f"Write a range as LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; received {word!r}.")
         space[name] = Range(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None, log)
     return space
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:

@@ -16,7 +16,7 @@ from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport
-from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
+from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced, read_words, write_words
 from dense_lstm_zoo_runtime import unicode
 from dense_lstm_zoo_runtime.rules import NEWEST
 
@@ -64,13 +64,12 @@ class TaggingVocabulary:
 
     def write(self, path: Path) -> None:
         """Write one word per line. The characters and the rest belong in the config."""
-        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+        write_words(path, self.words)
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
         """Read what ``write`` wrote. ``config`` holds everything but the words."""
-        text = path.read_bytes().decode()  # keeps a carriage return within a token
-        return cls(tuple(text.split("\n")[:-1]), **config)
+        return cls(tuple(read_words(path)), **config)
 
 
 @dataclass(frozen=True)

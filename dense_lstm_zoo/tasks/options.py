@@ -13,6 +13,19 @@ from dense_lstm_zoo import checks
 DIRECTIONS = ("forward", "backward")  # in which a language model reads
 
 
+def json_or_text(text: str) -> Any:
+    """Return the value of a text that is JSON, such as 13, 0.5, true or null, and any other text itself.
+
+    Example:
+        >>> [json_or_text(text) for text in ("0.5", "null", "adam")]
+        [0.5, None, 'adam']
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 @dataclass(frozen=True)
 class Option:
     """An option of ``train``, declared once. The signature, the command line and the search space are derived from it.
@@ -73,10 +86,7 @@ class Option:
         """Return the value that a text on the command line stands for. A dictionary is written as JSON."""
         if self.kind is not dict:
             return self.kind(text)
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return text
+        value = json_or_text(text)
         return value if isinstance(value, dict) else text
 
 

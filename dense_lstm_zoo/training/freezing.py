@@ -28,12 +28,12 @@ class Freeze(keras.callbacks.Callback):
     epoch TensorFlow's warnings of retracing, which would count this, are held back.
 
     Args:
-        what: ``"embedding"`` for the word vectors, ``"encoder"`` for all but the last layer with its CRF, or None for
+        part: ``"embedding"`` for the word vectors, ``"encoder"`` for all but the last layer with its CRF, or None for
             neither.
         until: The number of epochs before everything is trained. None means never.
         gradual: Train the last layer alone in the first epoch, and in each epoch after it one more layer from the top
             down, the word vectors last (Howard and Ruder 2018, section 3.3). Both directions of a layer come together.
-            What ``what`` names is never trained.
+            The weights that ``part`` names are never trained.
     """
 
     def __init__(self, part: str | None = None, until: int | None = None, *, gradual: bool = False) -> None:
