@@ -13,6 +13,7 @@ from dense_lstm_zoo.measuring import process
 from dense_lstm_zoo.measuring.process import WorkerError
 
 TORCH_FOLDER = "DENSE_LSTM_ZOO_TORCH"
+_MOST_STEPS = 500  # in a turn
 
 
 def seconds_a_step(step: Callable[[], Any], steps: int, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -23,14 +24,14 @@ def seconds_a_step(step: Callable[[], Any], steps: int, clock: Callable[[], floa
     return (clock() - started) / steps
 
 
-def steps_a_turn(seconds: float, block_seconds: float, min_steps: int, max_steps: int = 500) -> int:
-    """Return how many steps of ``seconds`` fill ``block_seconds``, within the two limits.
+def steps_a_turn(seconds: float, block_seconds: float, min_steps: int) -> int:
+    """Return how many steps of ``seconds`` fill ``block_seconds``, at least ``min_steps`` and at most 500.
 
     Example:
         >>> steps_a_turn(0.013, 0.6, 3), steps_a_turn(0.5, 0.6, 3)
         (47, 3)
     """
-    return min(max(math.ceil(block_seconds / max(seconds, 1e-9)), min_steps), max_steps)
+    return min(max(math.ceil(block_seconds / max(seconds, 1e-9)), min_steps), _MOST_STEPS)
 
 
 def side_by_side(sides: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:

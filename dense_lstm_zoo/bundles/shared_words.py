@@ -169,7 +169,7 @@ def find(
 def find_in(
     arrays: Sequence[tuple[str, int, float, np.ndarray]],
     words: Sequence[str],
-    table_name: object = None,
+    table_name: object,
     *,
     required: bool | None = True,
 ) -> SharedWords | None:

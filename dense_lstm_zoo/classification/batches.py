@@ -145,7 +145,7 @@ def evaluation_batches(
     return generated(lambda: iter(batches), examples.signature, len(batches))
 
 
-def batches_in_order(rows: Sequence[Row], batch_size: int = 256) -> tf.data.Dataset:
+def batches_in_order(rows: Sequence[Row], batch_size: int) -> tf.data.Dataset:
     """Return batches of ids in the order of the texts, for ``predict``."""
     examples = Examples(rows)
     plan = plan_in_order(examples.lengths, batch_size)

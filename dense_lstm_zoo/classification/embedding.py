@@ -23,12 +23,13 @@ def with_pooled(model: keras.Model) -> keras.Model:
 
 def pooled_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what the softmax layer reads, in float32."""
-    return _input_of(model.get_layer("logits"), model, signature)
+    return _graph_to(model.get_layer("logits").input, model, signature)
 
 
 def features_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to what a convex head is fitted on: ``pooled_of``, not yet standardised."""
-    return _input_of(standardization_of(model) or model.get_layer("logits"), model, signature)
+    layer = standardization_of(model) or model.get_layer("logits")
+    return _graph_to(layer.input, model, signature)
 
 
 def standardization_of(model: keras.Model) -> keras.layers.Layer | None:
@@ -36,19 +37,16 @@ def standardization_of(model: keras.Model) -> keras.layers.Layer | None:
     return next((layer for layer in model.layers if layer.name == "standardization"), None)
 
 
-def _input_of(layer: keras.layers.Layer, model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
-    import keras
-    import tensorflow as tf
-
-    encoder = keras.Model(model.input, layer.input)
-    return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])
-
-
 def states_of(model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
     """Return a graph from ids of any shape to the states that the pooling reads, the top layer's, in float32."""
+    *states, _ = model.get_layer("pooling").input  # from the lowest layer to the top, then the lengths
+    return _graph_to(states[-1], model, signature)
+
+
+def _graph_to(values: Any, model: keras.Model, signature: IdsSpec) -> Callable[[Any], tf.Tensor]:
+    """Return a graph from ids of any shape to values inside a model, in float32."""
     import keras
     import tensorflow as tf
 
-    *states, _ = model.get_layer("pooling").input  # from the lowest layer to the top, then the lengths
-    encoder = keras.Model(model.input, states[-1])
+    encoder = keras.Model(model.input, values)
     return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])

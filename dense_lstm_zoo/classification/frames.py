@@ -63,9 +63,9 @@ def read_frame(
     *,
     text: Hashable,
     labels: LabelColumns,
-    dev: pd.DataFrame | float | None = None,
-    test: pd.DataFrame | float | None = None,
-    skip_empty: bool = False,
+    dev: pd.DataFrame | float | None,
+    test: pd.DataFrame | float | None,
+    skip_empty: bool,
 ) -> Rows:
     """Read and check frames. See ``Corpus.from_frame``."""
     shares = {part: _share(part, value) for part, value in (("dev", dev), ("test", test)) if _is_number(value)}

@@ -32,7 +32,7 @@ def first_run(folder: str | Path) -> str:
     return min((str(row["run"]) for row in protocol.finished_runs(user_path(folder))), default="seed1")
 
 
-def compare_runs(first: str | Path, second: str | Path, split: str = "test") -> Comparison:
+def compare_runs(first: str | Path, second: str | Path, split: str) -> Comparison:
     """Compare the runs of two folders, each with that of the same seed on the same fold.
 
     Args:

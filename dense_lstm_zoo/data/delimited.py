@@ -114,7 +114,7 @@ def plain_names(names: list[str], columns: Sequence[str]) -> list[str]:
     return stripped if len(set(stripped)) == len(set(names)) else names
 
 
-def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str, instead: str = "") -> None:
+def check_columns(name: str, names: Sequence[str], columns: Sequence[str], advice: str, instead: str) -> None:
     """Raise ``ValueError`` unless a table has each of the columns once.
 
     Args:

@@ -49,13 +49,12 @@ class SoftSentences:
     teachers: tuple[str, ...]
 
 
-def read_beside(path: Path, sentences: Sequence[Sequence[str]], encoding: str = "utf-8") -> SoftSentences | None:
+def read_beside(path: Path, sentences: Sequence[Sequence[str]]) -> SoftSentences | None:
     """Return the probabilities that stand beside a file in columns, or None without such a file.
 
     Args:
         path: The file in columns.
         sentences: Its sentences, lists of tokens.
-        encoding: The encoding.
 
     Raises:
         ValueError: Another number of lines than sentences or of rows than tokens, or probabilities that are not.
@@ -64,7 +63,7 @@ def read_beside(path: Path, sentences: Sequence[Sequence[str]], encoding: str = 
     if not file.is_file():
         return None
     reader = _Reader()
-    for number, line in numbered_lines(file, encoding):
+    for number, line in numbered_lines(file):
         if not line.strip():
             continue
         row, location = parse_json_object(line, f"{file}, line {number}", repr(NESTED)), f"{file}, line {number}"

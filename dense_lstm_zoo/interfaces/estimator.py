@@ -31,15 +31,15 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def _without_warnings_of_retracing() -> Iterator[None]:
     """Hold back TensorFlow's warnings that a step is traced anew: each model of a search has a step of its own."""
 
-    def is_other(record: logging.LogRecord) -> bool:
+    def is_not_of_retracing(record: logging.LogRecord) -> bool:
         return "triggered tf.function retracing" not in record.getMessage()
 
     logger = logging.getLogger("tensorflow")
-    logger.addFilter(is_other)
+    logger.addFilter(is_not_of_retracing)
     try:
         yield
     finally:
-        logger.removeFilter(is_other)
+        logger.removeFilter(is_not_of_retracing)
 
 
 @functools.cache

@@ -16,6 +16,7 @@ from dense_lstm_zoo.bundles import checks as bundle_checks
 from dense_lstm_zoo.bundles import presets, shared_words, weights_file
 from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
 from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
+from dense_lstm_zoo.bundles.shared_words import FIRST_WORD
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
 from dense_lstm_zoo.storage.snapshots import Target
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
 KEY = "encoder"  # in config.json
 _WORDS = "/words"
-_FIRST = 2  # the id that ``shared_words`` gives to the first word
 _WIRINGS, _CELLS = ("dense", "stacked", "skip", "residual"), ("lstm", "gru", "simple_rnn")
 
 
@@ -63,7 +63,9 @@ def save(encoder: Encoder, path: str | os.PathLike[str], dtype: str, overwrite: 
     for direction, weights in encoder.weights.items():
         arrays |= {f"/{direction}/{number}": weight for number, weight in enumerate(weights)}
     table_name = encoder.table[0] if encoder.table else None
-    shared = shared_words.find_in([(_WORDS, _FIRST, 1.0, encoder.vectors)], encoder.words, table_name, required=None)
+    shared = shared_words.find_in(
+        [(_WORDS, FIRST_WORD, 1.0, encoder.vectors)], encoder.words, table_name, required=None
+    )
     if shared is not None:
         arrays[_WORDS] = shared.reduced(_WORDS, encoder.vectors)
     with files.new_folder(target) as folder:
@@ -143,7 +145,7 @@ def _fields(folder: Path, config: dict[str, Any], names: frozenset[str]) -> dict
     shared = None
     if shared_words.KEY in config:
         shared = shared_words.read(folder, config[shared_words.KEY], names, arrays)
-        if [(part.array, part.first) for part in shared.parts] != [(_WORDS, _FIRST)]:
+        if [(part.array, part.first) for part in shared.parts] != [(_WORDS, FIRST_WORD)]:
             raise BundleError(f"{path} is damaged: only the words of an encoder can be those of a table.")
     shapes = shared.shapes(arrays) if shared else arrays
     expected: dict[str, Shape] = {_WORDS: (len(words), sizes["embedding_dim"])}

@@ -73,3 +73,8 @@ def loss_scaled(
     if not in_float16 or optimizer is None or isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
         return optimizer
     return keras.optimizers.LossScaleOptimizer(optimizer)
+
+
+def inner_optimizer(optimizer: keras.optimizers.Optimizer) -> Any:
+    """Return the optimiser inside one that scales the loss, or the optimiser itself."""
+    return getattr(optimizer, "inner_optimizer", optimizer)

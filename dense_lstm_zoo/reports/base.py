@@ -58,7 +58,7 @@ def write(bundle: Bundle, folder: Path) -> None:
     _try(writers, folder)
 
 
-def write_card(bundle: Bundle, folder: Path, use: str | None = None) -> None:
+def write_card(bundle: Bundle, folder: Path, use: str) -> None:
     """Write a bundle's model card into the folder of an export. A failure is only a warning.
 
     Args:

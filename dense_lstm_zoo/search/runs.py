@@ -9,6 +9,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.trouble import OtherDataError
+from dense_lstm_zoo.training.protocol import run_name
 
 
 def training_runs(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]:
@@ -25,4 +26,4 @@ def training_runs(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, An
     for fold in spec.get("only_folds") or (range(1, spec["folds"] + 1) if spec["folds"] else [None]):
         part = corpus if fold is None else corpus.fold(fold, spec["folds"])
         for seed in spec["seeds"]:
-            yield (f"fold{fold:02}_" if fold else "") + f"seed{seed}", fold, part, seed
+            yield run_name(fold, seed), fold, part, seed

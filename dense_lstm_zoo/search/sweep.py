@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.search.durable import Durable
 
 
-def _print(text: str) -> None:
-    """Print a line at once, also where it goes to a file."""
-    notes.show(text)
-
-
 def _silent(_: object) -> None:
     """Do nothing with it."""
 
@@ -161,7 +156,7 @@ def tune(
             **arguments,
         )
         sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
-        say = _print if progress else _silent
+        say = notes.show if progress else _silent
         return run(sweep, run_dir, has_test, trials, keep, workers, oracle, silence, say)
 
 
@@ -175,7 +170,7 @@ def run(
     workers: int = 1,
     address: str | None = None,
     silence: float = 300.0,
-    say: Callable[[str], Any] = _print,
+    say: Callable[[str], Any] = notes.show,
     is_chosen: Callable[[Mapping[str, Any]], bool] | None = None,
     ended: Callable[[Path], Any] = _silent,
 ) -> TuneResult:

@@ -129,7 +129,7 @@ def of_names(names: Iterable[str], find: Callable[[str], int | None], count: int
     return row
 
 
-def checked_rows(rows: np.ndarray, locate: Callable[[int], str], *, is_several: bool = False) -> np.ndarray:
+def checked_rows(rows: np.ndarray, locate: Callable[[int], str], *, is_several: bool) -> np.ndarray:
     """Return probabilities as ``soft_labels.checked`` does, except that rows may be NaN, for no answer."""
     import numpy as np
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,8 +236,7 @@ def _check_left(texts: list[str], corpus: Any) -> None:
 
 def _write_source(folder: Path, source: dict[str, Any]) -> None:
     if not (folder / _SOURCE).is_file():
-        with files.new_file(folder / _SOURCE, "w") as file:
-            json.dump(source, file, indent=2)
+        files.write_json(folder / _SOURCE, source)
 
 
 def _with_sure_texts(corpus: Any, soft: Any, threshold: float) -> Any:

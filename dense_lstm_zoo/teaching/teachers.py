@@ -127,7 +127,7 @@ class FunctionTeacher(Teacher):
     batch_size, is_known_by_name = _FUNCTION_TEXTS, True
 
     def __init__(
-        self, function: Callable[[list[str]], Any], labels: Sequence[str], *, is_several: bool = False
+        self, function: Callable[[list[Any]], Any], labels: Sequence[str], *, is_several: bool = False
     ) -> None:
         self._function, self.labels, self.is_several = function, list(labels), is_several
         self.name = getattr(function, "__name__", type(function).__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from dense_lstm_zoo.data import records, soft_labels
 from dense_lstm_zoo.data.soft_sentences import read_rows
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.tasks import Task
-from dense_lstm_zoo.teaching.teachers import BundleTeacher, SeveralTeachers, Teacher
+from dense_lstm_zoo.teaching.teachers import BundleTeacher, FunctionTeacher, SeveralTeachers, Teacher
 from dense_lstm_zoo_runtime.paths import user_path
 from dense_lstm_zoo_runtime.rules import NEWEST
 
@@ -25,22 +25,17 @@ _AT_ONCE = 256  # sentences that a function is asked for
 _FORMS = "for each sentence a matrix (words, tags), a list with a tag for each word, or None for no answer"
 
 
-class TokenFunction(Teacher):
+class TokenFunction(FunctionTeacher):
     """A function from a list of sentences, each a list of words, to a matrix (words, tags) for each.
 
     In place of a matrix it may return a list of tags, or None for a sentence without an answer.
 
     Args:
         function: The function.
-        tags: The tags, in the order of the columns.
+        labels: The tags, in the order of the columns.
     """
 
-    batch_size, takes_tokens, is_known_by_name = _AT_ONCE, True, True
-
-    def __init__(self, function: Callable[[list[list[str]]], Any], tags: Sequence[str]) -> None:
-        self._function, self.labels = function, list(tags)
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.identity = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
+    batch_size, takes_tokens = _AT_ONCE, True
 
     def answer(self, texts: list[Any]) -> np.ndarray:
         """Return the probabilities of all words: float32 (words, tags), NaN for a sentence without an answer."""

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import keras
 
+from dense_lstm_zoo.models.compiling import inner_optimizer
+
 
 @contextlib.contextmanager
 def averaged(model: keras.Model) -> Iterator[None]:
@@ -26,7 +28,7 @@ def averaged(model: keras.Model) -> Iterator[None]:
 
     Reference: Polyak & Juditsky 1992; Merity et al. 2018, section 3.
     """
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped for loss scaling
+    optimizer = inner_optimizer(model.optimizer)
     if not optimizer.use_ema or not int(optimizer.iterations):
         yield
         return

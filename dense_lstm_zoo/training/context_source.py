@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.bundles.shared_words import FIRST_WORD
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.models.context import ContextWeights
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundles.bundle import Bundle
 
 UNKNOWN_WORD = "<unk>"  # of every language model
-FIRST_WORD = 2  # the id of the first word, after padding and unknown
 
 
 class Encoder(Protocol):

@@ -7,6 +7,7 @@ import logging
 import keras
 
 from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.compiling import inner_optimizer
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.layer_order import WORDS, decay_rates, head_layers, weights_from_the_top
 
@@ -90,7 +91,7 @@ def _weights_of(model: keras.Model, part: str | None) -> list[keras.Variable]:
 
 
 def _begin_anew(optimizer: keras.optimizers.Optimizer) -> None:
-    inner = getattr(optimizer, "inner_optimizer", optimizer)  # wrapped for loss scaling
+    inner = inner_optimizer(optimizer)
     for variable in inner.variables:
         if variable is not inner._learning_rate:
             variable.assign(keras.ops.zeros_like(variable))

@@ -9,6 +9,7 @@ import keras
 from dense_lstm_zoo.layers import DenseBiLSTM, HighwayBiLSTM, RecurrentStack, SkipBiLSTM, TextEncoderStates
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.adam import FusedAdam
+from dense_lstm_zoo.models.compiling import inner_optimizer
 
 HEAD = ("logits", "softmax", "crf")  # layers on top of the encoder
 WORDS = "embedding"
@@ -68,7 +69,7 @@ def decay_rates(model: keras.Model, layer_decay: float) -> None:
     Raises:
         ValueError: The model is not trained with Adam.
     """
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped for loss scaling
+    optimizer = inner_optimizer(model.optimizer)
     if not isinstance(optimizer, FusedAdam):
         raise ValueError(
             f"layer_decay={layer_decay!r} needs Adam; the model is trained with {type(optimizer).__name__}. Give "

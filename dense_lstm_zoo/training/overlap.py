@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,18 +41,24 @@ def check_overlap(
         ValueError: It was trained on ten texts of a refused part, or on 1 %, and that is not ``forced``.
     """
     counts = {}
+    for part, overlap in _overlaps(hashes, job_class, corpus):
+        if not forced and part in refused:
+            raise ValueError(
+                f"{source} was trained on {part} texts of {corpus.name}: {overlap}. Scores on them would say "
+                "nothing about new texts. Choose another source or corpus, or accept it with force_overlap=True "
+                "(--force-overlap), which the model's card will say."
+            )
+        counts[part] = overlap.count
+    return counts
+
+
+def _overlaps(hashes: np.ndarray, job_class: type[Job], corpus: Any) -> Iterator[tuple[str, text_hashes.Overlap]]:
+    """Yield the parts of a corpus whose overlap with the texts of the hashes is too much."""
     for part in PARTS:
         if getattr(corpus, part) is not None:
             overlap = text_hashes.overlap(hashes, job_class.token_rows(getattr(corpus, part)))
-            if overlap.is_too_much and not forced and part in refused:
-                raise ValueError(
-                    f"{source} was trained on {part} texts of {corpus.name}: {overlap}. Scores on them would say "
-                    "nothing about new texts. Choose another source or corpus, or accept it with force_overlap=True "
-                    "(--force-overlap), which the model's card will say."
-                )
             if overlap.is_too_much:
-                counts[part] = overlap.count
-    return counts
+                yield part, overlap
 
 
 def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: AnyCorpus) -> None:
@@ -86,15 +92,10 @@ def repeated_texts(job: Job, hashes: np.ndarray) -> dict[str, str]:
         job: A job whose corpus has single texts.
         hashes: Those of its training texts.
     """
-    sentences = {}
-    for part in PARTS:
-        if getattr(job.corpus, part) is not None:
-            overlap = text_hashes.overlap(hashes, job.token_rows(getattr(job.corpus, part)))
-            if overlap.is_too_much:
-                sentences[f"seen_{part}"] = (
-                    f"{part} texts that are also training texts: {overlap}. The {part} score is too good by them."
-                )
-    return sentences
+    return {
+        f"seen_{part}": f"{part} texts that are also training texts: {overlap}. The {part} score is too good by them."
+        for part, overlap in _overlaps(hashes, type(job), job.corpus)
+    }
 
 
 def training_texts(job: Job, hashes: np.ndarray | None, source_hashes: np.ndarray | None) -> np.ndarray:

@@ -201,7 +201,7 @@ def run_protocol(
     plan = [(fold, seed + i) for fold in fold_numbers for i in range(seeds)]
     rows = []
     for number, (fold, run_seed) in enumerate(plan, start=1):
-        run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
+        run = run_name(fold, run_seed)
         manifest = run_dir / run / "manifest.json"
         if not manifest.is_file():
             if progress:
@@ -257,6 +257,11 @@ def finished_runs(run_dir: Path, without: Collection[str] = ()) -> Iterator[dict
             metrics = _metrics(run_dir / run)
             if "diverged" not in metrics and has_scores(metrics):
                 yield {"run": run, "seed": seed, "fold": fold, **metrics}
+
+
+def run_name(fold: int | None, seed: int) -> str:
+    """Return the name of a run, which is that of its folder."""
+    return (f"fold{fold:02}_" if fold else "") + f"seed{seed}"
 
 
 def _finished(run_dir: Path) -> dict[str, tuple[int | None, int]]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+_LONGEST = 300  # characters of a server's answer in an error
 _SINGLE = {"embed": "vectors"}  # REST leaves out the name of an only output
 
 
@@ -182,8 +183,8 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _one_line(text: str, longest: int = 300) -> str:
-    return " ".join(str(text).split())[:longest]
+def _one_line(text: str) -> str:
+    return " ".join(str(text).split())[:_LONGEST]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

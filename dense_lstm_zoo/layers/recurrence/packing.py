@@ -36,7 +36,7 @@ class Words:
 
     def unpack(self, x: Tensor) -> Tensor:
         """Return [B, T, n], with zeros as padding, of what was computed for packed words."""
-        return ops.where(self.mask, x, ops.zeros_like(x))
+        return self.pack(x)
 
     def total(self, x: Tensor) -> Tensor:
         """Return the sum [B, n] of packed words over each row's real steps."""
