@@ -28,7 +28,7 @@ ROWS = {
 @pytest.mark.parametrize("recipe", ROWS)
 def test_the_closed_formula_gives_the_papers_counts_for_every_row(recipe):
     dl, dh, th, with_biases, without = ROWS[recipe]
-    arguments = zoo.get_recipe(recipe).arguments_for("dc_bilstm")
+    arguments = zoo.get_recipe(recipe).models["dc_bilstm"]
     assert (arguments["num_dense_layers"], arguments["dense_units"], arguments["top_units"]) == (dl, dh, th)
     assert zoo.count_encoder_parameters("dc_bilstm", recipe=recipe) == with_biases
     assert zoo.count_encoder_parameters("dc_bilstm", recipe=recipe, biases=False) == without
@@ -61,13 +61,13 @@ def test_our_own_recipe_differs_from_the_papers_in_the_word_vectors_and_in_the_r
     ours, papers = zoo.get_recipe("fixed_vectors"), zoo.get_recipe("ding2018")
     for model in papers.models:
         slower = {"learning_rate": 0.002} if model in ("stacked_bilstm", "residual_bilstm") else {}
-        assert ours.arguments_for(model) == {**papers.arguments_for(model), "trainable_embeddings": False, **slower}
+        assert ours.models[model] == {**papers.models[model], "trainable_embeddings": False, **slower}
     assert (ours.batch_size, ours.epochs, ours.patience) == (papers.batch_size, papers.epochs, papers.patience)
     assert not ours.expected
     for paper in ("kim2014", "xie2019"):
         trained, fixed = (zoo.get_recipe(f"{paper}{name}") for name in ("", "_fixed_vectors"))
         for model in trained.models:
-            assert fixed.arguments_for(model) == {**trained.arguments_for(model), "trainable_embeddings": False}
+            assert fixed.models[model] == {**trained.models[model], "trainable_embeddings": False}
         assert fixed.batch_size == trained.batch_size
 
 

@@ -47,23 +47,17 @@ class Recipe:
     head: str | None = None
     expected: Mapping[str, float] = field(default_factory=dict)
 
-    def learning_rate_factor(self, epoch: int) -> float:
-        """Return the factor on the learning rate in an epoch, counted from 1.
-
-        Example:
-            >>> from dense_lstm_zoo.tasks.recipes import get_recipe
-            >>> [round(get_recipe("godin2017_dense_200x2").learning_rate_factor(k), 4) for k in (1, 6, 7, 8)]
-            [1.0, 1.0, 0.95, 0.9025]
-        """
-        return learning_rate_factor(epoch, decay=self.learning_rate_decay, after=self.decay_after)
-
-    def arguments_for(self, model: str) -> dict[str, Any]:
-        """Return the arguments the recipe sets for ``model``, or raise ``ValueError`` if it has none."""
-        if model not in self.models:
-            raise ValueError(f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}.")
-        return dict(self.models[model])
-
 
 def learning_rate_factor(epoch: int, *, decay: float, after: int) -> float:
-    """Return the factor on the learning rate in an epoch, counted from 1."""
+    """Return the factor on the learning rate in an epoch, counted from 1.
+
+    Args:
+        epoch: The epoch.
+        decay: The factor after each epoch beyond ``after``.
+        after: The last epoch with the full learning rate.
+
+    Example:
+        >>> [round(learning_rate_factor(epoch, decay=0.95, after=6), 4) for epoch in (1, 6, 7, 8)]
+        [1.0, 1.0, 0.95, 0.9025]
+    """
     return decay ** max(0, epoch - after)

@@ -57,4 +57,4 @@ def recipe_arguments(name: str, model: str) -> dict[str, Any]:
         raise ValueError(
             f"Recipe {name!r} is for {', '.join(recipe.models)}, not for {model!r}. Recipes for {model}: {near}."
         )
-    return recipe.arguments_for(model)
+    return dict(recipe.models[model])
