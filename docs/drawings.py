@@ -148,7 +148,7 @@ def dynamic_interaction() -> Drawing:
 
 
 def a_bundle() -> Drawing:
-    """What makes a bundle, and what is made of it."""
+    """A bundle: how it is made, and what is made of it."""
     drawing = Drawing(700, 190, "train writes a bundle, and predictions, exports and further trainings begin with it")
     drawing.box(20, 70, 110, 44, "your texts\nand labels")
     drawing.box(250, 30, 170, 124, "bundle\n\nweights, vocabulary,\nlabels, scores,\nreport, card", accent=True)

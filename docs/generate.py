@@ -1,4 +1,4 @@
-"""What is made from the code when the site is built: the help of commands, the cards of the presets, drawn figures."""
+"""Pages made from the code when the site is built: the help of commands, the cards of the presets, drawn figures."""
 
 from __future__ import annotations
 

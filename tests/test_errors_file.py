@@ -93,7 +93,7 @@ def test_the_file_of_errors_may_be_in_the_folder_of_the_report(saved_bundle, lab
     assert (status, "the first is a folder, the second a file" in err) == (2, True)
 
 
-def test_texts_without_a_file_of_lines_are_numbered(saved_bundle, tmp_path, capsys):
+def test_texts_without_a_file_of_lines_are_numbered(saved_bundle):
     split = zoo.Split(["good", "bad", "fine"], [0, 1, 2])
     bundle = zoo.load(saved_bundle("bilstm"))
     names, rows = bundle.assess(split, errors=True)[1]["errors"]
@@ -140,7 +140,7 @@ def test_a_run_of_a_file_needs_the_file_to_score(saved_bundle, capsys, monkeypat
     monkeypatch.setattr("dense_lstm_zoo.bundles.folder.BundleFolder.read_config", lambda *_: config)
     status, _, err = output_of(capsys, "evaluate", folder)
     assert status == 2
-    assert "was trained on 'jsonl', which is no published corpus: give its test texts as --test-file FILE" in err
+    assert "was trained on 'jsonl', which is not a published corpus: give its test texts as --test-file FILE" in err
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_evaluate_asks_for_a_file_of_a_run_whose_frame_is_gone(frame, tmp_path, 
     new_bundle.save(tmp_path / "run")
     status, _, error = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev")
     assert status == 2
-    assert "was trained on 'frame', which is no published corpus: give its dev texts as --dev-file" in error
+    assert "was trained on 'frame', which is not a published corpus: give its dev texts as --dev-file" in error
     file = tmp_path / "mine.csv"
     pd.DataFrame({"review": ["a b"] * 4, "stars": [LABELS[0]] * 4}).to_csv(file, index=False)
     status, output, _ = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev", "--dev-file", file)

@@ -219,7 +219,7 @@ def test_an_answer_that_is_not_of_a_hub_is_told_in_a_line(hub, cache, answer):
 @pytest.mark.parametrize("size", ["12", -1, [1], True])
 def test_a_size_that_is_none_is_told_in_a_line(hub, cache, size):
     hub.sizes["manifest.json"] = size
-    fails(r"the hub says that manifest\.json has .* bytes, which is no size", cache)
+    fails(r"the hub says that manifest\.json has .* bytes, which is not a size", cache)
 
 
 def test_a_downloaded_bundle_that_is_damaged_is_named_by_its_address(hub, cache):

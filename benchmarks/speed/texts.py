@@ -32,7 +32,7 @@ class TextSide:
     Args:
         side: ``"ours"`` or ``"keras"``.
         corpus: A corpus whose files are on this machine.
-        max_texts: Use only so many training texts.
+        max_texts: Use at most this many training texts.
         kernel: The layers' ``kernel`` argument, ours only. None leaves the default.
         overrides: Model arguments in place of the recipe's (the tests' small sizes).
     """

@@ -76,7 +76,7 @@ class Settings:
         memory_depths: Depths whose peak memory is measured.
         corpora: Corpora of the epochs from raw text, the first also of the other rows from text. One whose files are
             not on this machine is left out.
-        max_texts: Use only so many training texts. None is all.
+        max_texts: Use at most this many training texts. None is all.
         scaling: Which scaling curves to measure, from ``SCALING``.
         architecture: The model of the W rows.
         language_model: The language model and its windows.

@@ -162,7 +162,7 @@ class Bundle(abc.ABC):
                 and sha256: a few MB instead of a hundred. Such a bundle loads only where that table is installed.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is not a bundle.
             ValueError: Weights that are not finite, quantised layers, or ``shared_words`` with word vectors that are
                 not those of an installed table.
         """
@@ -229,7 +229,7 @@ class Bundle(abc.ABC):
                 by name and sha256.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False, or it is no export.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is not an export.
             ValueError: Another ``format`` or ``weights``, an option of ONNX without it, ``max_words`` with a language
                 model, or below 1, word vectors that are not those of an installed table, weights that are not
                 finite, or quantised layers.
@@ -284,7 +284,7 @@ class Bundle(abc.ABC):
             overwrite: Whether to replace an existing bundle.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is not a bundle.
             ValueError: Another ``dtype``, weights that float16 cannot hold, or as for ``save``.
 
         Example:

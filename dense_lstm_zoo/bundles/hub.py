@@ -117,7 +117,7 @@ def _sizes(source: str, files_there: Iterable[Any]) -> dict[str, int]:
     sizes = {file.rfilename: file.size or 0 for file in files_there if file.rfilename in NAMES}
     for name, size in sizes.items():
         if type(size) is not int or size < 0:
-            raise DownloadError(f"{source}: the hub says that {name} has {size!r:.40} bytes, which is no size.")
+            raise DownloadError(f"{source}: the hub says that {name} has {size!r:.40} bytes, which is not a size.")
     return sizes
 
 

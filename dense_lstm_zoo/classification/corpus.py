@@ -298,9 +298,9 @@ class Corpus(AnyCorpus):
     @staticmethod
     def _first(part: Split, number: int) -> Split:
         """Return the first texts of each label in turn: many files are sorted by label."""
-        counts = Counter[int]()
+        next_turn = Counter[int]()
         turns = []  # of each text among those of its label
         for label in part.labels:
-            turns.append(counts[label])
-            counts[label] += 1
+            turns.append(next_turn[label])
+            next_turn[label] += 1
         return part.select(sorted(sorted(range(len(part)), key=turns.__getitem__)[:number]))

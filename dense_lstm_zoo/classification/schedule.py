@@ -12,7 +12,7 @@ _EPOCHS = 30, 900
 
 
 def schedule(num_texts: int) -> dict[str, int]:
-    """Return batch size, patience and epochs of a training on so many texts.
+    """Return batch size, patience and epochs of a training on ``num_texts`` texts.
 
     An epoch has at least 60 steps from 1,000 texts on. Fewer texts are read more often, as patience and epochs also
     have a least number of steps.

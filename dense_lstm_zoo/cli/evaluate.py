@@ -62,7 +62,7 @@ def evaluate(
     resolved = Dataset.to_score(dataset, file_options, task, split, trained_on=trained_on, columns=columns)
     if resolved is None:
         raise ValueError(
-            f"{bundle} was trained on {trained_on!r:.80}, which is no published corpus: "
+            f"{bundle} was trained on {trained_on!r:.80}, which is not a published corpus: "
             f"give its {split} texts as --{split}-file FILE."
         )
     check_not_read(errors_file, [*file_options.values(), *resolved.files], "--errors")

@@ -68,7 +68,7 @@ class Grammar:
         words: Sequence[str],
         frequencies: Callable[[int], Sequence[float]] = long_tail,
     ) -> None:
-        """Add the words of a symbol, most frequent first, with the cumulative frequencies of so many words."""
+        """Add the words of a symbol, most frequent first, with the cumulative frequencies of that number of words."""
         templates: list[list[str | Symbol]] = [[word] for word in words]
         self.alternatives |= {(symbol, feature): (frequencies(len(words)), templates) for feature in features}
 

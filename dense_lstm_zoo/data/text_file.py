@@ -188,7 +188,7 @@ def check_line_ends(first: str, name: str) -> None:
 
 
 def _whole_lines(stream: BinaryIO) -> bytes:
-    """Return the next bytes of a stream: all that are left, or so many that the last line among them is whole."""
+    """Return the next bytes of a stream: all that are left, or a block that ends with a whole line."""
     try:
         content = stream.read(_SAMPLE)
     except (EOFError, zlib.error, gzip.BadGzipFile):  # the rest is damaged, too

@@ -102,7 +102,7 @@ class ZooEstimator(BaseEstimator):
             **params: Options of ``train`` and arguments of the task's models.
 
         Raises:
-            ValueError: A name that is no parameter, with near matches.
+            ValueError: An unknown parameter, with near matches.
         """
         self._set(params)
         return self

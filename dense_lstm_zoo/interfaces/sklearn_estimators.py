@@ -55,7 +55,7 @@ class TextClassifier(ClassifierMixin, ZooEstimator):
         bundle_: The trained model.
 
     Raises:
-        ValueError: A name that is no option, with near matches. Values are checked by ``fit``.
+        ValueError: An unknown option, with near matches. Values are checked by ``fit``.
 
     Example:
         ``TextClassifier("bilstm", epochs=8, units=64).fit(texts, labels).predict(["A fine film ."])``
@@ -178,7 +178,7 @@ class SequenceTagger(ZooEstimator):
         bundle_: The trained model. ``bundle_.predict`` also returns spans, where the tags mark some.
 
     Raises:
-        ValueError: A name that is no option, with near matches. Values are checked by ``fit``.
+        ValueError: An unknown option, with near matches. Values are checked by ``fit``.
 
     Example:
         ``SequenceTagger("bilstm_tagger", epochs=8).fit(tokens, tags).predict([["Dogs", "bark"]])``

@@ -193,7 +193,7 @@ def _of_mapping(answer: Mapping[str, Any], labels: Sequence[str], location: str)
 
 
 def _check_labels(names: Iterable[object], labels: Sequence[str], location: str) -> None:
-    """Raise ``ValueError`` for a name that is no label."""
+    """Raise ``ValueError`` for an unknown label."""
     keys = {written.key(label) for label in labels}
     for name in names:
         if written.key(str(name)) not in keys:

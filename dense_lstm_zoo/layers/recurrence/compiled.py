@@ -103,7 +103,7 @@ def compiled_lstm(
 
 
 def pad_rows(x: Tensor, missing: Tensor) -> Tensor:
-    """Return ``x`` with so many more rows of zeros. It is copied only if there are any."""
+    """Return ``x`` with ``missing`` more rows of zeros. It is copied only if there are any."""
     padded = tf.cond(missing > 0, lambda: tf.pad(x, [[0, missing], *([[0, 0]] * (len(x.shape) - 1))]), lambda: x)
     return tf.ensure_shape(padded, (None, *x.shape[1:]))
 
