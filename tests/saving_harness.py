@@ -39,10 +39,6 @@ def scored_bundle(labels, texts=300):
     )
 
 
-def names(folder):
-    return sorted(file.name for file in folder.iterdir())
-
-
 def same_weights(bundle, other):
     pairs = zip(bundle.model.get_weights(), other.model.get_weights(), strict=True)
     return all(np.array_equal(a, b) for a, b in pairs)

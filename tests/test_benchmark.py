@@ -296,7 +296,7 @@ def test_an_unknown_name_gives_what_is_accepted(capsys):
     assert "Accepted: cpu, gpu" in capsys.readouterr().err
 
 
-def test_sides_that_disagree_are_not_compared(tmp_path):
+def test_sides_that_disagree_are_not_compared():
     class Fake:
         def __init__(self, value: float):
             self.value = value

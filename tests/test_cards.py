@@ -81,7 +81,7 @@ def table(tmp_path, monkeypatch):
         "dense_lstm_lm --epochs 1 --units 4 --num-layers 1 --num-steps 7 --embedding-dim 5",
     ],
 )  # fmt: skip
-def test_the_command_on_a_card_trains_the_same_again(tmp_path, monkeypatch, table, capsys, arguments):
+def test_the_command_on_a_card_trains_the_same_again(tmp_path, monkeypatch, table, arguments):
     monkeypatch.chdir(tmp_path)
     for demo in (classification_demo, tagging_demo):
         monkeypatch.setattr(demo, "_SPLIT_SIZES", {"train": 300, "dev": 50, "test": 50})

@@ -65,7 +65,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
         main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x"])
 
 
-def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
+def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch):
     options_of_run = {}
     monkeypatch.setattr(COMMANDS["train"], "run", lambda **options: options_of_run.update(options))
     main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--units", "[" * 100_000])

@@ -96,7 +96,7 @@ def test_frozen_states_are_not_in_the_count_of_the_encoder(trained):
 
 
 @pytest.mark.slow
-def test_a_saved_model_with_context_loads_the_same_without_its_encoder(trained, tmp_path):
+def test_a_saved_model_with_context_loads_the_same_without_its_encoder(trained):
     _, _, _, bundle, run = trained
     again = zoo.load(run)
     assert same_weights(again, bundle)

@@ -294,7 +294,7 @@ def test_one_text_alone_is_no_cross_validation(tmp_path):
 
 
 @pytest.mark.slow
-def test_few_labels_without_any_other_texts_make_a_bundle_and_seeds_of_it_a_table(tmp_path, capsys):
+def test_few_labels_without_any_other_texts_make_a_bundle_and_seeds_of_it_a_table(tmp_path):
     corpus = texts_of(10)
     corpus = Corpus("few", corpus.label_names, corpus.train, None, None)
     result = zoo.run_protocol("bilstm", corpus, tmp_path / "runs", seeds=2, **FEW)

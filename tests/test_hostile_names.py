@@ -193,7 +193,7 @@ FORMULAS = ['=HYPERLINK("http://a.example")', "@SUM(1)", "+1+cmd|' /C calc'!A0",
 
 
 @pytest.mark.parametrize("mark", slow_but({FORMULAS[0], "\t=1+1"}, FORMULAS))
-def test_labels_and_names_are_no_formulas_in_a_csv_file(mark, tmp_path, capsys):
+def test_labels_and_names_are_no_formulas_in_a_csv_file(mark, tmp_path):
     new_bundle = bundle("bilstm")
     new_bundle.labels = [mark, "no", "yes"]
     new_bundle.save(tmp_path / "b")

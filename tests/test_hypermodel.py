@@ -46,7 +46,7 @@ def test_a_budget_gives_the_width_of_each_depth():
     assert [hypermodel.arguments({"num_dense_layers": depth})["dense_units"] for depth in (5, 10)] == [40, 20]
 
 
-def test_an_option_of_training_is_left_to_tune(tmp_path):
+def test_an_option_of_training_is_left_to_tune():
     hypermodel = hypermodel_of({"batch_size": [2, 4]}, units=2)
     parameters = keras_tuner.HyperParameters()
     model = hypermodel.build(parameters)

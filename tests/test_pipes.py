@@ -56,7 +56,7 @@ def test_a_corpus_from_a_pipe_is_that_of_a_file(form, fifo, tmp_path):
     assert content(from_pipe) == content(expected), "it can be read again"
 
 
-def test_a_pipe_without_a_name_is_read_too(tmp_path):
+def test_a_pipe_without_a_name_is_read_too():
     inner, outer = os.pipe()
     threading.Thread(target=lambda: (os.write(outer, b"Dogs NNS\nbark VBP\n\n" * 20), os.close(outer))).start()
     assert len(load_corpus("columns", train_file=f"/dev/fd/{inner}").train) == 18

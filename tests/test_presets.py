@@ -96,7 +96,7 @@ def test_presets_are_listed_by_pattern_and_task(official):
         zoo.list_presets(task="tags")
 
 
-def test_a_damaged_preset_is_left_out_of_the_list_and_hides_no_other(installed, capsys):
+def test_a_damaged_preset_is_left_out_of_the_list_and_hides_no_other(installed):
     (installed / "tagger_none" / "metrics.json").write_text("{")
     with pytest.warns(UserWarning, match=r"The preset 'tagger_none' is left out: .*metrics\.json is damaged"):
         assert [preset.name for preset in zoo.list_presets()] == ["lstm_trec"]
@@ -184,7 +184,7 @@ def test_a_changed_byte_is_found(official):
         zoo.from_preset("lstm_trec")
 
 
-def test_another_version_than_the_indexs_is_refused(official, tmp_path):
+def test_another_version_than_the_indexs_is_refused(official):
     scored_bundle(["no", "yes"]).save(official / "lstm_trec", overwrite=True)
     with pytest.raises(zoo.BundleError, match=r"manifest\.json has sha256 .*, the zoo's index says"):
         zoo.from_preset("lstm_trec")
@@ -429,7 +429,7 @@ def test_an_archive_of_no_bundle_is_refused(server, tmp_path):
     nothing_but(tmp_path / "cache")
 
 
-def test_commands_take_presets(official, server, original, capsys, tmp_path):
+def test_commands_take_presets(official, server, original, capsys):
     status, out, _ = output_of(capsys, "presets", "--task", "classification")
     assert (status, out) == (0, f"{zoo.list_presets('lstm_trec')[0]}\n")
     status, out, _ = output_of(capsys, "predict", "lstm_trec", "the film was good")

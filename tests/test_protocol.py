@@ -73,7 +73,7 @@ def test_folds_test_every_training_text_once_and_the_corpus_own_test_set_never(f
 
 
 @pytest.mark.slow
-def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds, tmp_path, monkeypatch):
+def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds, monkeypatch):
     result, folder = folds
     trained = []
     real = protocol.train

@@ -123,7 +123,7 @@ def test_a_loss_that_is_no_number_stops_with_batch_and_cause_and_keeps_the_best_
 
 
 @pytest.mark.slow
-def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeypatch, capsys):
+def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeypatch):
     from dense_lstm_zoo.classification.batches import TrainingBatches
 
     def poison(self, epoch, logs=None):
@@ -143,7 +143,7 @@ def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeyp
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 
 
-def test_float16_is_named_as_the_cause(tmp_path):
+def test_float16_is_named_as_the_cause():
     from dense_lstm_zoo.training.callbacks import FiniteLoss
 
     callback = FiniteLoss()

@@ -21,7 +21,8 @@ from dense_lstm_zoo.storage import scratch
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check
 from tests import bundle_harness
-from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
+from tests.files_harness import names
+from tests.saving_harness import NEEDED, same_weights, scored_bundle
 from tests.training_harness import small_demo
 
 pytestmark = pytest.mark.usefixtures("real_pictures")

@@ -9,7 +9,8 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.split import Split
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.saving_harness import NEEDED, names, same_weights, scored_bundle
+from tests.files_harness import names
+from tests.saving_harness import NEEDED, same_weights, scored_bundle
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,7 @@ def test_the_line_before_an_export_says_how_to_keep_one(saved_bundle, monkeypatc
         (["--max-queue", "5"], "max_queue must be at least max_texts"),
     ],
 )
-def test_a_bad_setting_is_refused_before_the_model_is_read(arguments, message, monkeypatch, capsys):
+def test_a_bad_setting_is_refused_before_the_model_is_read(arguments, message, capsys):
     status, _, err = output_of(capsys, "serve", "nowhere", *arguments)
     assert (status, err.count("\n")) == (2, 1)
     assert message in err

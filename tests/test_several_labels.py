@@ -238,7 +238,7 @@ def test_a_bad_threshold_is_one_line_before_any_work(trained, capsys, value):
         assert "--threshold must be a number above 0 and below 1; received" in err
 
 
-def test_texts_of_the_other_kind_are_refused(trained, tmp_path):
+def test_texts_of_the_other_kind_are_refused(trained):
     bundle = trained[0]
     with pytest.raises(ValueError, match="gives several labels per text, and the texts to score have one"):
         bundle.evaluate(Split(["x"], [1]))

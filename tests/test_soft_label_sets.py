@@ -61,7 +61,7 @@ def test_every_kind_of_table_holds_probabilities_beside_several_labels(form, kin
 
 
 @pytest.mark.parametrize("kind", FORMS)
-def test_a_frame_holds_the_same_as_a_file(kind, tmp_path):
+def test_a_frame_holds_the_same_as_a_file(kind):
     rows, options, is_labelled = FORMS[kind]
     own = zoo.load_corpus(pd.DataFrame(rows), **options).train
     assert own.labels == [(0,), (1,), (), (0,)]

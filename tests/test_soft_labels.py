@@ -332,7 +332,7 @@ def test_a_head_alone_takes_no_temperature(tmp_path):
 
 
 @pytest.mark.slow
-def test_dev_scores_without_any_label_are_said_to_be_agreement(tmp_path, capsys):
+def test_dev_scores_without_any_label_are_said_to_be_agreement(tmp_path):
     corpus = dataclasses.replace(soft_demo(0), dev=None, test=None)
     bundle = train(tmp_path / "run", dataset=corpus, epochs=1)
     assert "how often the model agrees with its teacher" in bundle.metrics["taught_dev"]

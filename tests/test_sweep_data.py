@@ -47,7 +47,7 @@ def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_on
     assert sweep(file) == trials_before
 
 
-def test_a_sweep_goes_on_with_the_same_texts_under_another_path(sweep, write, tmp_path, monkeypatch, capsys):
+def test_a_sweep_goes_on_with_the_same_texts_under_another_path(sweep, write, tmp_path, monkeypatch):
     file = write(ROWS, "train.jsonl")
     trials_before = sweep(file)
     monkeypatch.chdir(file.parent)
@@ -85,7 +85,7 @@ def test_numbers_of_numpy_are_numbers(sweep, write, tmp_path):
     assert trials.read_spec(tmp_path / "s" / "trials" / "0000")["arguments"]["embedding_dim"] == 5
 
 
-def test_trials_are_compared_by_a_cross_validation_where_the_recipe_holds_no_dev_texts_out(write, tmp_path):
+def test_trials_are_compared_by_a_cross_validation_where_the_recipe_holds_no_dev_texts_out(write):
     def scored_on(rows, **options):
         data = {"train_file": str(write(rows, "train.jsonl"))}
         return with_data(plan("bilstm", "jsonl", space={"units": [4]}, data=data, **options))[0].score

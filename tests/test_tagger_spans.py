@@ -127,7 +127,7 @@ def test_the_probabilities_of_all_tags_are_their_marginals(exported):
         tagger.probabilities([3])
 
 
-def test_an_export_gives_the_probabilities_of_all_tags_as_its_bundle_does(exported, tmp_path, monkeypatch):
+def test_an_export_gives_the_probabilities_of_all_tags_as_its_bundle_does(exported, monkeypatch):
     tagger, _, export = exported
     predictor = Predictor(export)
     sentences = [*TEXTS, "very long " * 300, []]

@@ -171,7 +171,7 @@ def test_minus_one_is_not_one():
     assert [label_finder(["-1", "0"])(x) for x in ("1", "-1.0", "Label: -1.")] == [None, 0, 0]
 
 
-def test_a_table_of_answers_is_read_by_its_columns(tmp_path):
+def test_a_table_of_answers_is_read_by_its_columns():
     shares = [[0.1, 0.9], [0.7, 0.3]]
     for columns, expected in (
         (["bad", "good"], shares),

@@ -100,7 +100,7 @@ def test_fit_on_strings_takes_the_batches_of_train_and_learns_what_they_teach(we
     assert steps[0].steps == steps[1].steps == 6  # of 16 texts, as train takes of few
 
 
-def test_an_epoch_has_little_padding(monkeypatch, trained):
+def test_an_epoch_has_little_padding(trained):
     """The count of padded tokens is that of batches by length, not of texts in their order."""
     data = trained._read(TEXTS, LABELS)
     lengths = np.array([len(row) for row in data.rows])

@@ -9,12 +9,9 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
 from tests import backends
 from tests.backends import numpy
+from tests.reference import sigmoid
 
 LENGTHS = np.array([5, 2, 1, 0], np.int32)
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
 
 
 def windows(size=3, **options):

@@ -180,7 +180,7 @@ def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake
     assert page.count('class="pareto"') == 2
 
 
-def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(fake, tmp_path):
+def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(fake):
     options = {"tuner": "grid", "data": {}, "budget": None, "arguments": {}, "seeds": (1,), "folds": None, "seed": 1}
     space = {"num_dense_layers": [15, 10]}
     ours = Sweep("dc_bilstm", "sst2_phrases", space=space, epochs=1, **options)
