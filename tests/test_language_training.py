@@ -231,11 +231,11 @@ def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_score
 
 @pytest.mark.slow
 def test_a_model_is_saved_though_the_folder_around_it_is_removed_at_the_end(tmp_path, monkeypatch):
-    writes = []
+    writes, write = [], LanguageModelBundle._write
 
-    def write_and_remove(self, folder, shared_words, write=LanguageModelBundle._write):
+    def write_and_remove(self, folder, *options):
         writes.append(folder)
-        write(self, folder, shared_words)
+        write(self, folder, *options)
         if len(writes) == 1:
             shutil.rmtree(tmp_path / "runs")
 
