@@ -272,7 +272,7 @@ WU2016 = (
     Claim(
         "it reaches 94.67 % on CCGbank and 97.45 % on the Wall Street Journal",
         paper="-",
-        decides="a licence: [on your own copy](tagging.md#ccgbank-and-the-wall-street-journal), about 150 and 80 h",
+        decides="a licence: [on your own copy](sweeps.md#ccgbank-and-the-wall-street-journal), about 150 and 80 h",
     ),
 )
 

@@ -39,7 +39,7 @@ def compare(
     """Compare two trained models: the difference of their scores, and whether it is more than chance.
 
     Both are scored on the same texts. The 95 % intervals are those of a paired bootstrap over the texts (sentences of
-    taggers, lines of language models), and McNemar's exact test compares how many texts only one of them has right.
+    taggers, lines of language models), and McNemar's exact test compares how many texts only one of them gets right.
 
     Two folders of ``run_protocol`` (``train --seeds`` or ``--folds``) are compared by the scores of their runs, pair by
     pair, with Student's t. For folds the interval is corrected for the training texts that they share.

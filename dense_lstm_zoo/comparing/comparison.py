@@ -47,7 +47,7 @@ class Comparison:
         unit: What is counted.
         scores: One row per score, the task's own first.
         classes: One row per class with its F1.
-        only_right: How many texts A alone has right, and how many B alone has right. None where answers are not right
+        only_right: How many texts A alone gets right, and how many B alone gets right. None where answers are not right
             or wrong.
         p_value: That of McNemar's exact test, or None.
         texts: The texts on which they differ: text, right answer (None for language models), answer of A, answer of B,
@@ -135,7 +135,7 @@ class Comparison:
         yield f"\n{self.verdict}"
         if self.only_right is not None and self.p_value is not None:
             yield (
-                f"{self.only_right[0]:,} {self.unit} only A has right, {self.only_right[1]:,} only B: McNemar's exact "
+                f"{self.only_right[0]:,} {self.unit} only A gets right, {self.only_right[1]:,} only B: McNemar's exact "
                 f"test p = {self.p_value:.2g}."
             )
             yield f"They answer {len(self.texts):,} {self.unit} differently."

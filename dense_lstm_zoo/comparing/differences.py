@@ -169,8 +169,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
     """Return the p-value of McNemar's exact test that two models are equally often right.
 
     Args:
-        only_first: The number of texts that only the first model has right.
-        only_second: The number of texts that only the second model has right.
+        only_first: The number of texts that only the first model gets right.
+        only_second: The number of texts that only the second model gets right.
 
     Reference: McNemar 1947; the exact form is a two-sided sign test.
 
