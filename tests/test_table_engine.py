@@ -51,6 +51,10 @@ def run(tmp_path, *words, table=TABLE3):
     return pd.read_csv(tmp_path / "results" / f"{table.file}.csv", dtype=str, keep_default_na=False)
 
 
+def contents_of_results():
+    return {path: path.read_bytes() for path in (tables.ROOT / "results").rglob("*") if path.is_file()}
+
+
 def depths(fake):
     return [spec["values"]["num_dense_layers"] for spec in fake.specs]
 
@@ -296,7 +300,7 @@ def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     times = {path: path.stat().st_mtime_ns for path in folder.glob("trials/*/runs/seed*/manifest.json")}
-    before = {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()}
+    before = contents_of_results()
     process = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=900)
     assert process.returncode == 0, process.stderr
     assert all(path.stat().st_mtime_ns == time_of_file for path, time_of_file in times.items())
@@ -306,7 +310,7 @@ def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
     assert rows_of_table["protocol"].tolist() == ["seeds 1 2"] * 2
     for path in folder.glob("trials/*/runs/seed*/metrics.json"):
         assert "test_accuracy" in json.loads(path.read_text())
-    assert {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()} == before
+    assert contents_of_results() == before
     again = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0, again.stderr
     assert len(pd.read_csv(folder / "rows.csv")) == 2
@@ -321,8 +325,7 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
     if name == "word_vectors":  # whose tables are made before
         monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "candidates"))
         write_table(tmp_path / "candidates", name=list(table.points)[-1])
-    project = [*(tables.ROOT / "results").iterdir(), tables.README]
-    before = {path: path.read_bytes() for path in project}
+    before = contents_of_results()
     rows = [next(iter(table.points)), list(table.points)[-1]]
     command.main(table, ["--dataset", "demo", "--quick", "--seeds", "1", "--rows", *rows, "--run-dir", str(tmp_path)])
     assert f"{rows[0]}: {'dev' if table.test == 'none' else 'test'} " in capsys.readouterr().out
@@ -334,7 +337,7 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
         assert rows_of_table["score_mean"].gt(0).all()
         assert all(f"`{row}`" in (folder / "table.md").read_text() for row in rows)
         assert (folder / "rows.png").is_file() == (rows_of_table["depth"].nunique() > 1)
-    assert {path: path.read_bytes() for path in project} == before
+    assert contents_of_results() == before
 
 
 def test_a_command_can_be_typed_and_a_setting_is_no_option_of_its_own(fake, tmp_path):
