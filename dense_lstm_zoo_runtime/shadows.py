@@ -107,6 +107,7 @@ STANDARD = frozenset(
         "subprocess",
         "tarfile",
         "tempfile",
+        "termios",
         "textwrap",
         "threading",
         "token",

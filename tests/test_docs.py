@@ -22,7 +22,7 @@ from tests.shell_harness import PRESETS
 from tuning import command as results
 
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
-TRAINING = re.compile(r"\b(train|tune|run_protocol|fit|export|save_to_preset)\(")
+TRAINING = re.compile(r"\b(train|explain|tune|run_protocol|fit|export|save_to_preset)\(")
 # Caps that keep a quick run quick, whatever a page asks for.
 SIZES = {"num_dense_layers": 1, "num_layers": 1, "dense_units": 3, "top_units": 4, "units": 6, "embedding_dim": 8}
 PARTS = {"train": 80, "dev": 20, "test": 20}

@@ -191,16 +191,28 @@ def test_quantised_layers_are_refused_by_all_that_would_write_them_wrongly(tmp_p
     np.testing.assert_array_equal(again.predict(TEXTS, verbose=0), model.predict(TEXTS, verbose=0))
 
 
-def test_products_of_lora_are_in_the_weights_of_files_and_exports(tmp_path):
-    model = new_model()
+def with_lora():
+    """A model with trained LoRA, some texts, and its answers to them."""
+    model, texts = new_model(), TEXTS[:4]
     adapted(model)
-    bundle, texts = model.to_bundle(), TEXTS[:4]
-    expected = model.predict(texts, verbose=0)
-    for name, options in {"all": {}, "fewer": {"max_words": 1000}}.items():
-        served = tf.saved_model.load(str(bundle.export(tmp_path / name, **options))).signatures["serving_default"]
-        np.testing.assert_allclose(served(text=tf.constant(texts))["probabilities"], expected, atol=1e-6)
-        answers = Predictor(bundle.export(tmp_path / f"{name}_onnx", format="onnx", **options)).predict(texts)
-        np.testing.assert_allclose([answer.probabilities["pos"] for answer in answers], expected[:, 1], atol=1e-6)
+    return model, texts, model.predict(texts, verbose=0)
+
+
+@pytest.mark.parametrize(
+    "options", [pytest.param({}, marks=pytest.mark.slow), {"max_words": 1000}], ids=["all", "fewer"]
+)
+def test_products_of_lora_are_in_the_weights_of_exports(options, tmp_path):
+    model, texts, expected = with_lora()
+    bundle = model.to_bundle()
+    served = tf.saved_model.load(str(bundle.export(tmp_path / "all", **options))).signatures["serving_default"]
+    np.testing.assert_allclose(served(text=tf.constant(texts))["probabilities"], expected, atol=1e-6)
+    answers = Predictor(bundle.export(tmp_path / "onnx", format="onnx", **options)).predict(texts)
+    np.testing.assert_allclose([answer.probabilities["pos"] for answer in answers], expected[:, 1], atol=1e-6)
+
+
+def test_products_of_lora_are_in_the_weights_of_files(tmp_path):
+    model, texts, expected = with_lora()
+    bundle = model.to_bundle()
     np.testing.assert_allclose(zoo.load(bundle.save(tmp_path / "bundle")).probabilities(texts), expected, atol=1e-6)
     bundle.rescore(test=zoo.Split(TEXTS, [1, 0] * 10))
     assert zoo.load(bundle.save_to_preset(tmp_path / "preset")).metrics == bundle.metrics
