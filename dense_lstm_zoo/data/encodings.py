@@ -166,8 +166,10 @@ def utf_16(content: bytes) -> str | None:
         ('utf-16-be', None)
     """
     sample = content[:_SAMPLE]
+    if (number := controls(sample)) < 4:
+        return None
     is_utf_8 = _text(sample, "utf-8") is not None
-    if controls(sample) < 4 or controls(sample) <= len(sample) // (8 if is_utf_8 else 50):
+    if number <= len(sample) // (8 if is_utf_8 else 50):
         return None
     names = ("utf-16-le", "utf-16-be")
     texts = [_text(sample, name) or "" for name in names]
