@@ -5,10 +5,11 @@ import gzip
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dense_lstm_zoo.data.columns import ColumnFile, sentence_lines
+from dense_lstm_zoo.data.encodings import utf_16
 from dense_lstm_zoo.data.records import Options, read_records
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
@@ -181,9 +182,14 @@ splits = st.lists(st.lists(st.tuples(tokens, cells), min_size=1, max_size=5), mi
 def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, separator, zipped):
     split = TaggedSplit(*([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1)))
     content = write_split(split, separator).encode()
+    assume(utf_16(content) is None)  # nothing but control characters may be UTF-16 as well
     path = tmp_path_factory.getbasetemp() / "written.txt"
     path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
     assert read_columns(path) == read_columns(path, separator=separator) == split
+
+
+def test_control_characters_do_not_make_columns_utf_16(write):
+    assert read_columns(write("0 0\x1f\0\n0 \x19\x19\n")) == TaggedSplit([["0", "0"]], [["0\x1f\0", "\x19\x19"]])
 
 
 def test_lines_to_tag_keep_what_is_no_token():

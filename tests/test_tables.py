@@ -213,6 +213,8 @@ def test_utf_16_without_its_mark_is_told_with_its_encoding(write):
         for text in (
             "очень скучный фильм,x\n",
             "πολύ καλή,x\n",
+            "यह फिल्म बहुत अच्छी है,x\n",
+            "หนังเรื่องนี้ดี มาก,x\n",
             "这是一部很好的电影,x\n一一,y\n",
             "정말 재미있는 영화,x\n",
         ):

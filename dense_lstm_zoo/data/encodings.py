@@ -37,6 +37,7 @@ _COMMON = {
 # ISO's encodings, and Windows' that have the same letters, and quotes and dashes in place of control characters.
 _WINDOWS = {"iso8859-1": "cp1252", "iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-9": "cp1254"}
 _CONTROLS = re.compile("[\x80-\x9f]")
+_ALPHABETS = set(range(0x20)) - {0x0A, 0x0D}  # upper halves of letters and spaces in UTF-16, but those of line ends
 
 
 def by_mark(beginning: bytes, codec: str) -> str:
@@ -169,17 +170,37 @@ def utf_16(content: bytes) -> str | None:
     if (number := controls(sample)) < 4:
         return None
     is_utf_8 = _text(sample, "utf-8") is not None
-    if number <= len(sample) // (8 if is_utf_8 else 50):
+    if not is_utf_8 and number <= len(sample) // 50:
         return None
-    names = ("utf-16-le", "utf-16-be")
-    texts = [_text(sample, name) or "" for name in names]
+    texts = [_text(sample, name) or "" for name in ("utf-16-le", "utf-16-be")]
+    order = _order_by_halves(sample, texts) if is_utf_8 else _order_by_spaces(sample, texts)
+    if order is None or not texts[order] or is_binary(texts[order].encode()):
+        return None
+    return ("utf-16-le", "utf-16-be")[order]
+
+
+def _order_by_halves(sample: bytes, texts: list[str]) -> int | None:
+    """Return the order in which bytes that are UTF-8 too can be nothing but UTF-16, or None.
+
+    Most upper halves are those of alphabets, most lower ones are not, and line ends have upper halves as well.
+    """
+    halves = [sample[start::2] for start in (1, 0)]
+    counts = [sum(byte in _ALPHABETS for byte in half) for half in halves]
+    order = counts.index(max(counts))
+    zeros = [half.count(0) for half in halves]  # of spaces, line ends and Latin letters
+    if counts[order] <= 0.75 * len(halves[order]) or zeros[1 - order] > 0.1 * zeros[order]:
+        return None
+    is_one_half = counts[1 - order] < 0.5 * counts[order]
+    return order if is_one_half and 2 * texts[order].count("\n") >= sample.count(b"\n") else None
+
+
+def _order_by_spaces(sample: bytes, texts: list[str]) -> int | None:
+    """Return the order in which zeros are on one side, or spaces: Chinese, which is not UTF-8, has zeros on both."""
     zeros = [sample[start::2].count(0) for start in (1, 0)]  # of spaces, line ends and Latin letters
-    # Chinese, which is not UTF-8 either, has zeros on both sides, and hardly any spaces on the wrong one.
-    spaces = [len(re.findall("[ \n]", text)) for text in texts]
-    for counts in (zeros, zeros if is_utf_8 else spaces):
-        likely = counts.index(max(counts))
-        if counts[likely] > 10 * counts[1 - likely] and texts[likely] and not is_binary(texts[likely].encode()):
-            return names[likely]
+    for counts in (zeros, [len(re.findall("[ \n]", text)) for text in texts]):
+        order = counts.index(max(counts))
+        if counts[order] > 10 * counts[1 - order]:
+            return order
     return None
 
 
