@@ -10,7 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import convex_head
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.split import Split
-from dense_lstm_zoo.classification.strata import deal_out, strata
+from dense_lstm_zoo.classification.strata import deal_out, folds_of, strata
 from tests.several_labels_harness import LABELS, corpus, examples, split
 
 ROWS = examples(40, 1)
@@ -154,6 +154,24 @@ def test_a_dev_set_has_its_share_of_rare_labels_and_of_texts_without_any():
     assert {tuple(fold.targets(3).sum(axis=0).tolist()) for fold in folds} == {(18, 4, 2)}
     with pytest.raises(ValueError, match="'c' has 10"):
         Corpus("mine", ("a", "b", "c"), texts, None, None).fold(1, 11)
+
+
+def labels_in_one_fold(targets, fold_of):
+    return {i for i, column in enumerate(targets.T) if column.sum() > 1 and len(set(fold_of[column > 0])) == 1}
+
+
+def test_exchanges_between_folds_bring_no_label_into_one_fold_and_end_where_none_helps():
+    generator = np.random.default_rng(0)
+    numbers = np.zeros(2, int)
+    for _ in range(200):
+        targets = (generator.random((9, 6)) < 0.3).astype(np.int8)
+        for folds in (2, 3):
+            dealt, exchanged = deal_out(strata(targets), folds), folds_of(targets, folds)
+            assert np.bincount(exchanged).tolist() == np.bincount(dealt).tolist()
+            before, after = labels_in_one_fold(targets, dealt), labels_in_one_fold(targets, exchanged)
+            assert after <= before
+            numbers += len(before), len(after)
+    assert numbers.tolist() == [103, 1]
 
 
 def test_a_label_that_divides_no_texts_has_training_texts_in_every_fold(monkeypatch):

@@ -54,7 +54,7 @@ def folds_of(targets: np.ndarray, folds: int) -> np.ndarray:
     """Return the fold of each text, from 0: every label is spread over the folds, also those that do not divide texts.
 
     A label whose texts all come to one fold, so that no other fold teaches it, has one of them exchanged for a text of
-    another fold, if no other label loses by that.
+    another fold, if that takes no other label's texts from all folds but one.
 
     Args:
         targets: What ``Split.targets`` returns.
@@ -74,22 +74,34 @@ def folds_of(targets: np.ndarray, folds: int) -> np.ndarray:
     if targets.ndim == 1:
         return fold_of
 
-    def in_one_fold() -> np.ndarray:
-        is_in = np.array([targets[fold_of == fold].any(axis=0) for fold in range(folds)])
-        return np.flatnonzero((is_in.sum(axis=0) == 1) & ((targets > 0).sum(axis=0) > 1))
+    has = targets > 0
+    texts, labels = np.nonzero(has)
+    totals = has.sum(axis=0)
+    counts = np.array([has[fold_of == fold].sum(axis=0) for fold in range(folds)])
 
-    for label in in_one_fold():
-        before = in_one_fold()
-        if label not in before:
-            continue
-        texts = np.flatnonzero(targets[:, label])
-        # Those that are divided by the same label come first, so that this one stays as evenly spread.
-        others = (np.argsort(divided_by != divided_by[text], kind="stable") for text in texts)
-        for pair in ([text, other] for text, order in zip(texts, others, strict=True) for other in order):
-            fold_of[pair] = fold_of[pair[::-1]]
-            if len(in_one_fold()) < len(before):
-                break
-            fold_of[pair] = fold_of[pair[::-1]]
+    def is_alone() -> np.ndarray:
+        return ((counts == totals) & (totals > 1)).any(axis=0)
+
+    def exchange(label: int) -> bool:
+        home = counts[:, label].argmax()
+        is_last = (counts == totals - 1) & (totals > 1)  # one more text of these labels in a fold, and no other has any
+        for text in np.flatnonzero(has[:, label]):
+            fits = np.zeros(len(has), bool)
+            for fold in np.flatnonzero(np.arange(folds) != home):
+                fits |= (fold_of == fold) & has[:, is_last[fold] & has[text]].all(axis=1)
+            fits[texts[(is_last[home] & ~has[text])[labels]]] = False
+            if len(others := np.flatnonzero(fits)):
+                # One that is divided by the same label, if there is any, so that this one stays as evenly spread.
+                other = others[np.argmax(divided_by[others] == divided_by[text])]
+                counts[home] += has[other].astype(int) - has[text]
+                counts[fold_of[other]] += has[text].astype(int) - has[other]
+                fold_of[[text, other]] = fold_of[[other, text]]
+                return True
+        return False
+
+    # An exchange may make another one possible that was not before.
+    while any([exchange(label) for label in np.flatnonzero(is_alone()) if is_alone()[label]]):
+        pass
     return fold_of
 
 
