@@ -339,9 +339,9 @@ def _locked(path: Path, kind: int) -> Iterator[bool]:
 
 
 def _has_runs(run_dir: Path) -> bool:
-    """Return whether a folder holds a finished run, or the state of an unfinished one."""
+    """Return whether a folder holds a finished run, the state of an unfinished one, or results of runs."""
     states = itertools.chain.from_iterable(run_dir.glob(f"{place}/{run_folder.STATE}") for place in ("*", "*/*"))
-    return bool(_finished(run_dir)) or any(states)
+    return bool(_finished(run_dir)) or any(states) or any((run_dir / name).exists() for name in _RESULTS)
 
 
 def _differences(path: Path, settings: dict[str, Any]) -> str:
