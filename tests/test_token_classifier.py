@@ -147,7 +147,11 @@ def test_steps_take_the_first_sentences_and_not_the_shortest(trained):
     sizes = [len(tokens) for tokens in TOKENS]
     for options, number in (({"batch_size": 4, "steps": 2}, 8), ({"steps": 2}, 60)):
         assert [len(shares) for shares in trained.predict(TOKENS, **options)] == sizes[:number]
-    assert [len(shares) for shares in trained.predict(in_batches(RAW), steps=2)] == sizes[:32]
+    for options in ({}, {"batch_size": 4}):  # of a dataset, whose batches have their sizes, as Keras counts them
+        assert [len(shares) for shares in trained.predict(in_batches(RAW), steps=2, **options)] == sizes[:32]
+    for answer in (trained.predict, trained.tag):
+        with pytest.raises(ValueError, match=r"batches of texts \(texts,\).* it holds shape \(None, 1\)"):
+            answer(tf.data.Dataset.from_tensor_slices([[text] for text in RAW]).batch(4))
 
 
 def test_all_forms_of_tags_have_the_same_scores(trained):

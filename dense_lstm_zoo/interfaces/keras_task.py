@@ -177,11 +177,13 @@ class TextTask(_MixedIn):
         return hasattr(x, "element_spec")
 
     def _mapped(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """Return a dataset of raw text as one of ids.
+        """Return a dataset of raw text as one of ids. Raises as ``_check_batches``."""
+        self._check_batches(dataset)
+        return dataset.map(self.preprocessor)
 
-        Raises:
-            ValueError: A dataset of single texts, or of rows of them.
-        """
+    @staticmethod
+    def _check_batches(dataset: tf.data.Dataset) -> None:
+        """Raise ``ValueError`` for a dataset of single texts, or of rows of them."""
         spec = dataset.element_spec
         spec = spec[0] if isinstance(spec, tuple) else spec
         if not isinstance(spec, tf.RaggedTensorSpec) and spec.shape.rank not in (1, None):
@@ -189,7 +191,6 @@ class TextTask(_MixedIn):
             raise ValueError(
                 f"A dataset must hold batches of texts (texts,), as from batch(32); it holds shape {shape}."
             )
-        return dataset.map(self.preprocessor)
 
     def _answers_of(self, signature: IdsSpec | tf.RaggedTensorSpec) -> Callable[[Any], Any]:
         """Return ``predict_step`` as one graph for any batch and length: ``predict`` makes a dataset for each call."""
@@ -296,7 +297,8 @@ class TextTask(_MixedIn):
     ) -> Scores:
         """Score the model as ``keras.Model.evaluate`` does, on raw text too. See ``fit`` for the arguments.
 
-        With ``steps``, the first ``steps * batch_size`` texts in memory are scored, or all without ``batch_size``.
+        With ``steps``, the first ``steps * batch_size`` texts in memory are scored, or all without ``batch_size``. A
+        language model scores its first ``steps`` windows.
         """
         if self._texts_are_in(x) and not self._is_streamed(x):
             x = self._read(x, y, sample_weight).evaluation(batch_size, options.pop("steps", None))

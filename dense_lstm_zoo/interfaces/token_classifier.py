@@ -225,8 +225,9 @@ class TokenClassifier(LabelledTask, CRFTagger):
         if not self._texts_are_in(x):
             return super().predict(x, batch_size=batch_size, verbose=verbose, **options)
         shares, run = [], self._answers_of(self.preprocessor.tokens_to_ids.signature)
-        steps, number = options.get("steps"), texts_in(options.get("steps"), batch_size)
-        for sentences in itertools.islice(self._batches_of_sentences(x), steps if self._is_streamed(x) else None):
+        is_streamed, steps = self._is_streamed(x), options.get("steps")
+        number = texts_in(steps, None if is_streamed else batch_size)
+        for sentences in itertools.islice(self._batches_of_sentences(x), steps if is_streamed else None):
             if sentences := sentences[:number]:
                 shares += predict_by_token(run, encode(self.preprocessor.tokens_to_ids, sentences))
         return shares
@@ -240,6 +241,7 @@ class TokenClassifier(LabelledTask, CRFTagger):
         if not hasattr(x, "element_spec"):
             yield self._sentences(x, self.preprocessor.split)
             return
+        self._check_batches(x)
         for batch in x:
             part = batch[0] if isinstance(batch, tuple) else batch
             tokens = part if isinstance(part, tf.RaggedTensor) else self.preprocessor.split(part)
