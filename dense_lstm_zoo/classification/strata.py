@@ -100,7 +100,7 @@ def folds_of(targets: np.ndarray, folds: int) -> np.ndarray:
         return False
 
     # An exchange may make another one possible that was not before.
-    while any([exchange(label) for label in np.flatnonzero(is_alone()) if is_alone()[label]]):
+    while sum(exchange(label) for label in np.flatnonzero(is_alone()).tolist() if is_alone()[label]):
         pass
     return fold_of
 
