@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 # Start-up messages of TensorFlow's C++ code would be mixed with what the tests look at.
@@ -18,6 +19,9 @@ os.environ["DENSE_LSTM_ZOO_PRESETS"] = os.devnull
 
 # A graph in the making is many small objects, and walking all of them again and again takes a fifteenth of the time.
 gc.set_threshold(100_000, 20, 100)
+
+# The same examples in every run, so that no change fails by chance: --hypothesis-profile=default draws others.
+hypothesis.settings.load_profile("ci")
 
 _tests = itertools.count(1)
 

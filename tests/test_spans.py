@@ -145,6 +145,7 @@ def test_places_of_hard_texts_hold_their_tokens(tokenize, text):
     )
 )
 @example("\u0958a\u0301")
+@example("\U0001ccd6")
 @settings(max_examples=400, deadline=None)
 def test_places_of_any_text_hold_their_tokens(text):
     for tokenize in TOKENIZERS:
@@ -164,8 +165,9 @@ def check_places(text, tokens):
         covered.update(range(start, end))
         # A single token of the part's own characters, but for what the tokeniser changes.
         own = unicodedata.normalize("NFKC", text[start:end].encode("utf-8", "replace").decode())
-        letters = [c for c in token if is_letter(c) and c.isascii()]
-        assert not set(letters) - set(own)
+        letters = {c for c in token if is_letter(c) and c.isascii()}
+        if all(unicodedata.category(c) != "Cn" for c in own):  # the tokeniser's Unicode is newer than Python's
+            assert not letters - set(own)
         if text[start:end].isascii():
             assert text[start:end] == token
     for i, character in enumerate(text):
