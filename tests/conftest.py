@@ -75,7 +75,7 @@ def _trace() -> float:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--budget", type=float, default=3, help="processor seconds that a test may take, unless slow; 0: any"
+        "--budget", type=float, default=4, help="processor seconds that a test may take, unless slow; 0: any"
     )
 
 
