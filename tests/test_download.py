@@ -82,6 +82,7 @@ def test_a_part_of_an_earlier_call_is_completed_and_nothing_is_doubled(server, t
     [
         ({"page": b"\n<!DOCTYPE html>" + b"Log in" * 200}, "a web page"),
         ({"page": b"<!-- -->Log in", "length": "14"}, "a web page"),
+        ({"page": b"<script>top.location.href='/login'</script>" * 99}, "a web page"),
         ({"statuses": [204]}, "the server answered 204 No Content"),
     ],
 )

@@ -259,7 +259,7 @@ def _is_page(response: http.client.HTTPResponse, length: int, part: Path) -> boo
     with part.open("rb") as file:
         if beginning and beginning.startswith(file.read(len(beginning))):
             return False
-    is_tagged = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
+    is_tagged = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")  # also <?xml, <script or a comment
     return not beginning or is_tagged or 0 <= length < part.stat().st_size
 
 
