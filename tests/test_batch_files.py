@@ -311,6 +311,13 @@ def test_a_file_is_read_once_whatever_names_lead_to_it(tmp_path, monkeypatch):
     (tmp_path / "reviews.csv").write_text("text\ngood\n")
     (tmp_path / "latest").symlink_to("reviews.csv")
     assert input_files.matching_files(["lat*", "*.csv"]) == ["reviews.csv"]  # the name that says its format
+    os.link("reviews.csv", "0a1b")
+    (tmp_path / "other.csv").symlink_to("reviews.csv")
+    assert input_files.matching_files(["0a1b", "*.csv"]) == ["reviews.csv"]
+    (tmp_path / "reviews.csv").unlink()
+    (tmp_path / "other.csv").unlink()
+    (tmp_path / "other.csv").symlink_to("0a1b")
+    assert input_files.matching_files(["0a1b", "*.csv"]) == ["other.csv"]
 
 
 def test_no_more_than_the_first_lines_of_json_is_read_beforehand(write, monkeypatch):

@@ -18,9 +18,9 @@ from dense_lstm_zoo.batch import streams
 from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, open_file
 from dense_lstm_zoo.batch.tables import decoded, table_rows
-from dense_lstm_zoo.corpora.own_files import format_of
+from dense_lstm_zoo.corpora.own_files import ENDINGS, ending, format_of
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.binary import check_is_text, is_binary
+from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted, plain_names
 from dense_lstm_zoo.data.encodings import UTF_16, utf_16
@@ -115,9 +115,14 @@ def matching_files(patterns: Sequence[str]) -> list[str]:
             )
         paths |= {entry.path.removeprefix("./") for entry in result.metadata_list}
     names: dict[object, str] = {}
-    for path in sorted(paths, key=lambda path: (Path(path).is_symlink(), path)):  # a link's name may lack the format
+    for path in sorted(paths, key=_rank):
         names.setdefault(_identity(path), path)
     return sorted(names.values())
+
+
+def _rank(path: str) -> tuple[bool, bool, str]:
+    """Return what decides which name of a file is taken: one that says its format, and no link if both do."""
+    return ENDINGS.get(ending(path)) in (None, "text"), Path(path).is_symlink(), path
 
 
 def _identity(path: str) -> object:
@@ -154,7 +159,7 @@ def _head(path: str, layout: Layout, delimiter: str | None) -> tuple[list[str], 
     with open_file(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")
-        beginning = first + (stream.read(1 << 16) if is_binary(first) or first.startswith(b"PK") else b"")
+        beginning = first + stream.read(1 << 16)
         check_is_text(beginning, path)
         if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4 or utf_16(beginning):
             raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
