@@ -217,10 +217,30 @@ def test_a_file_in_utf_16_is_read_to_its_end_and_stays_open(tmp_path, form, cont
 
 
 def test_lines_in_utf_16_without_its_mark_are_told_from_lines_with_a_stray_null():
-    for text in ("скучно\nочень скучно\n", "no\nvery dull\n"):
-        fails("is UTF-16 without its mark.*--encoding utf-16-le", text.encode("utf-16-le"), "text")
+    texts = (
+        "скучно\nочень скучно\n",
+        "no\nvery dull\n",
+        "\nочень скучно\n",
+        "很好\n" * 4,
+        "Његов филм\n",
+        "УЛИЦА ЛЕНИНА, ДОМ 5\n",
+    )
+    cut = "a good film\nbad \ud83d film\n"  # in the middle of an emoji
+    quoted = "a “b” – “c” – “d”\n画画 ok画, so\n"
+    for text in (*texts, cut, quoted):
+        fails("is UTF-16 without its mark.*--encoding utf-16-le", text.encode("utf-16-le", "surrogatepass"), "text")
     for text in ("\0", "ok\0\nfine film\n"):
         assert "".join(f"{row}\n" for row, _ in records_of(text, "text")[1]) == text.rstrip() + "\n"
+
+
+def test_a_text_in_a_pipe_is_answered_before_the_next_one_comes():
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, "rb") as stream, os.fdopen(theirs, "wb", buffering=0) as pipe:
+        for text in (b"\x02hello\x02\n", b"bye\n"):
+            pipe.write(text)
+            if text.startswith(b"\x02"):
+                source = records.read_records(stream, "input", records.Options("text")).records
+            assert next(iter(source)).text == text.decode().strip("\n")
 
 
 def test_empty_cells_after_the_last_column_are_no_cells_of_a_record():

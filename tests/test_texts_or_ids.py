@@ -21,7 +21,13 @@ def test_a_whole_array_of_ids_makes_no_list():
 
 
 def test_rows_that_are_empty_say_nothing():
-    for rows in ([[], ["film"]], [np.array([], str), np.array(["a", "film"])], [[None], ["film"]], []):
+    for rows in (
+        [[], ["film"]],
+        [np.array([], str), np.array(["a", "film"])],
+        [np.array([]), np.array(["a"])],
+        [[None], ["film"]],
+        [],
+    ):
         assert holds_text(rows)
     for rows in ([[], [3]], [np.array([], int), np.array([3])], [np.array([], int)]):
         assert not holds_text(rows)

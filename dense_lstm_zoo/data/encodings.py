@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dense_lstm_zoo.data.binary import controls, is_binary
@@ -37,7 +38,7 @@ _COMMON = {
 # ISO's encodings, and Windows' that have the same letters, and quotes and dashes in place of control characters.
 _WINDOWS = {"iso8859-1": "cp1252", "iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-9": "cp1254"}
 _CONTROLS = re.compile("[\x80-\x9f]")
-_ALPHABETS = set(range(0x20)) - {0x0A, 0x0D}  # upper halves of letters and spaces in UTF-16, but those of line ends
+_ONE_SCRIPT = 0.85  # of the upper halves in UTF-16 are two bytes
 
 
 def by_mark(beginning: bytes, codec: str) -> str:
@@ -172,26 +173,27 @@ def utf_16(content: bytes) -> str | None:
     is_utf_8 = _text(sample, "utf-8") is not None
     if not is_utf_8 and number <= len(sample) // 50:
         return None
-    texts = [_text(sample, name) or "" for name in ("utf-16-le", "utf-16-be")]
-    order = _order_by_halves(sample, texts) if is_utf_8 else _order_by_spaces(sample, texts)
-    if order is None or not texts[order] or is_binary(texts[order].encode()):
+    texts = [sample.decode(name, "replace") for name in ("utf-16-le", "utf-16-be")]
+    order = _order_by_halves(sample) if is_utf_8 else _order_by_spaces(sample, texts)
+    if order is None or is_binary(texts[order].encode()):
+        return None
+    if texts[order].count("\ufffd") > 1 + len(texts[order]) // 50:  # a character cut in half makes no other encoding
         return None
     return ("utf-16-le", "utf-16-be")[order]
 
 
-def _order_by_halves(sample: bytes, texts: list[str]) -> int | None:
+def _order_by_halves(sample: bytes) -> int | None:
     """Return the order in which bytes that are UTF-8 too can be nothing but UTF-16, or None.
 
-    Most upper halves are those of alphabets, most lower ones are not, and line ends have upper halves as well.
+    Of one script, nearly all upper halves are those of its letters, or zeros: of spaces, line ends and Latin letters.
     """
-    halves = [sample[start::2] for start in (1, 0)]
-    counts = [sum(byte in _ALPHABETS for byte in half) for half in halves]
-    order = counts.index(max(counts))
-    zeros = [half.count(0) for half in halves]  # of spaces, line ends and Latin letters
-    if counts[order] <= 0.75 * len(halves[order]) or zeros[1 - order] > 0.1 * zeros[order]:
-        return None
-    is_one_half = counts[1 - order] < 0.5 * counts[order]
-    return order if is_one_half and 2 * texts[order].count("\n") >= sample.count(b"\n") else None
+    shares = []
+    for start in (1, 0):
+        half = sample[start::2]
+        usual = Counter(half).most_common(2)
+        shares.append(sum(count for _, count in usual) / max(len(half), 1) if 0 in dict(usual) else 0.0)
+    order = shares.index(max(shares))
+    return order if shares[order] > _ONE_SCRIPT else None
 
 
 def _order_by_spaces(sample: bytes, texts: list[str]) -> int | None:

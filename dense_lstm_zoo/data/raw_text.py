@@ -51,6 +51,8 @@ def _is_text(item: object) -> bool:
 
 def _says_nothing(item: object) -> bool:
     """Return whether an item is missing, or a row without cells, or of one that is missing."""
+    if isinstance(item, np.ndarray) and item.shape == (0,) and item.dtype.kind == "f":  # as NumPy makes of []
+        return True
     if isinstance(item, np.ndarray) and item.ndim and item.dtype.kind in _TEXT_KINDS:
         item = item[:2].tolist()
     if isinstance(item, list | tuple):

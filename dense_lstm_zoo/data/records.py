@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import itertools
@@ -12,7 +13,7 @@ from typing import Any, BinaryIO
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, encodings, typed_tables
-from dense_lstm_zoo.data.binary import check_is_text, is_binary
+from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import is_conllu_name, sentence_lines
 from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
@@ -20,7 +21,6 @@ from dense_lstm_zoo.data.text_file import check_line_ends, unpacked
 from dense_lstm_zoo.display.notes import say
 
 _BEGINNING = 1 << 16  # bytes that tell the kind or the encoding of a file
-_FIRST_LINES = 20  # that tell it if the first one cannot
 FORMATS = ("text", "csv", "tsv", "jsonl", *typed_tables.FORMATS)
 TAGGER_FORMATS = (*FORMATS, "columns")
 _NAME_COLUMN = "Give the texts' column with --text-column."
@@ -163,23 +163,21 @@ def _decoded(
 ) -> Iterator[str]:
     """Yield lines with their ends, and the first of UTF-8 with its mark or without. Only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
+    with _named_damage(name):  # what has come: a program may wait for an answer before it writes more
+        beginning = stream.peek(_BEGINNING)[:_BEGINNING]  # type: ignore[attr-defined]
     lines = _unbroken(stream, name)
     first = next(lines, b"")
     check_is_text(first + (stream.read(_BEGINNING) if first.startswith(b"PK\x03\x04") else b""), name)
     codec = encodings.by_mark(first, codec)
-    beginning = [first]
-    if is_binary(first):  # one line of UTF-16 tells little
-        beginning += itertools.islice(lines, _FIRST_LINES)
-    encodings.check_has_mark(b"".join(beginning), codec, name)
+    encodings.check_has_mark(beginning, codec, name)
     if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # such as UTF-16
         try:
-            whole = io.BufferedReader(_Rejoined(b"".join(beginning), stream))
-            yield from io.TextIOWrapper(whole, codec, errors, newline="\n")
+            yield from io.TextIOWrapper(io.BufferedReader(_Rejoined(first, stream)), codec, errors, newline="\n")
         except UnicodeError as error:
             raise ValueError(f"{name} is not {codec}: {error}. Give its encoding with --encoding.") from None
         return
     is_told = False
-    for number, line in enumerate(itertools.chain(beginning if first else [], lines), start=1):
+    for number, line in enumerate(itertools.chain([first] if first else [], lines), start=1):
         own = codec if number == 1 and not has_mark else codec.removesuffix("-sig")
         try:
             yield line.decode(own)
@@ -197,7 +195,7 @@ def _decoded(
 
 
 class _Rejoined(io.RawIOBase):
-    """A stream from its beginning on, of which the first lines have been read."""
+    """A stream from its beginning on, of which the first line has been read."""
 
     def __init__(self, first: bytes, stream: BinaryIO) -> None:
         self._first, self._stream = first, stream
@@ -213,8 +211,14 @@ class _Rejoined(io.RawIOBase):
 
 
 def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    try:
+    with _named_damage(name):
         yield from iter(stream.readline, b"")  # from the stream itself, it would be closed with the generator
+
+
+@contextlib.contextmanager
+def _named_damage(name: str) -> Iterator[None]:
+    try:
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
