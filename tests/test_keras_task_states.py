@@ -221,6 +221,17 @@ def test_products_of_lora_are_in_the_weights_of_files(tmp_path):
     np.testing.assert_allclose(same.predict(texts, verbose=0), expected, atol=1e-6)
 
 
+def test_scores_are_those_of_layers_that_got_lora_after_the_first_answers(tmp_path):
+    bundle, split = new_model().to_bundle(), zoo.Split(TEXTS, [1, 0] * 10)
+    before = bundle.rescore(test=split)["test_loss"]
+    logits = bundle.model.get_layer("logits")
+    logits.enable_lora(2)
+    logits.lora_kernel_b.assign(np.array([[3.0, -3.0]] * 2))
+    after = bundle.rescore(test=split)["test_loss"]
+    assert abs(after - before) > 1e-4
+    assert zoo.load(bundle.save(tmp_path / "bundle")).evaluate(split)["loss"] == pytest.approx(after)
+
+
 def test_forced_graphs_and_other_words_are_read_anew():
     model = new_model()
     for renew in (

@@ -124,9 +124,12 @@ class Bundle(abc.ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle has: all but traced graphs and the like, which are made again when needed."""
-        members = [item for cls in type(self).__mro__ for item in vars(cls).items()]
-        cached = {name for name, member in members if isinstance(member, functools.cached_property)}
-        return {name: value for name, value in self.__dict__.items() if name not in cached}
+        return {name: value for name, value in self.__dict__.items() if name not in self._cached_names()}
+
+    @classmethod
+    def _cached_names(cls) -> set[str]:
+        members = [item for parent in cls.__mro__ for item in vars(parent).items()]
+        return {name for name, member in members if isinstance(member, functools.cached_property)}
 
     @property
     def saved_as(self) -> str | None:
@@ -410,6 +413,8 @@ class Bundle(abc.ABC):
         Example:
             ``bundle.model.fit(...)``, then ``bundle.rescore(test=zoo.load_corpus("trec").test)``
         """
+        for name in self._cached_names():  # graphs of layers that may have got LoRA since
+            self.__dict__.pop(name, None)
         source = self._without_foreign_scores()
         metrics, evaluation = dict(source.metrics), source.evaluation
         for split, data in {"dev": dev, "test": test}.items():
