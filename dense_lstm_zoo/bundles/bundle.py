@@ -124,7 +124,8 @@ class Bundle(abc.ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle has: all but traced graphs and the like, which are made again when needed."""
-        return {name: value for name, value in self.__dict__.items() if name not in self._cached_names()}
+        cached = self._cached_names()
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     @classmethod
     def _cached_names(cls) -> set[str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import io
 import itertools
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -15,7 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, encodings, typed_tables
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import is_conllu_name, sentence_lines
-from dense_lstm_zoo.data.table_lines import check_unchanged, stamp
+from dense_lstm_zoo.data.table_lines import check_unchanged, named_damage, stamp
 from dense_lstm_zoo.data.tables import parse_json_object
 from dense_lstm_zoo.data.text_file import check_line_ends, unpacked
 from dense_lstm_zoo.display.notes import say
@@ -163,7 +160,7 @@ def _decoded(
 ) -> Iterator[str]:
     """Yield lines with their ends, and the first of UTF-8 with its mark or without. Only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
-    with _named_damage(name):  # what has come: a program may wait for an answer before it writes more
+    with named_damage(name):  # what has come: a program may wait for an answer before it writes more
         beginning = stream.peek(_BEGINNING)[:_BEGINNING]  # type: ignore[attr-defined]
     lines = _unbroken(stream, name)
     first = next(lines, b"")
@@ -211,16 +208,8 @@ class _Rejoined(io.RawIOBase):
 
 
 def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    with _named_damage(name):
+    with named_damage(name):
         yield from iter(stream.readline, b"")  # from the stream itself, it would be closed with the generator
-
-
-@contextlib.contextmanager
-def _named_damage(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
 
 def _table(lines: Iterator[str], name: str, options: Options) -> Source:

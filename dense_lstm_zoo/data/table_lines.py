@@ -35,13 +35,19 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     Raises:
         ValueError: Damaged gzip, or at the end a file that has changed meanwhile.
     """
+    with named_damage(str(path)), path.open("rb") as file:
+        before = stamp(file)
+        yield unpacked(file)
+        check_unchanged(file, str(path), before)
+
+
+@contextlib.contextmanager
+def named_damage(name: str) -> Iterator[None]:
+    """Raise ``ValueError`` with the name of a file whose gzip is damaged."""
     try:
-        with path.open("rb") as file:
-            before = stamp(file)
-            yield unpacked(file)
-            check_unchanged(file, str(path), before)
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+        raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
 
 def stamp(stream: BinaryIO) -> tuple[int, int] | None:
